@@ -1,0 +1,113 @@
+// Package engines is the contract for how bytes reach a segment file and how
+// they leave it. A write method is an Appender, a read method a Reader; both are
+// named by a Spec, listed in a Catalog and chosen per topic. The package has no
+// code of its own beyond the catalog: package enginetest holds the contract as
+// clauses that run against any engine, a stranger's included.
+//
+// An engine never interprets the bytes it moves. Offsets, batches, checksums and
+// recovery belong to the log above it; a sealed segment is byte-identical
+// whichever engine wrote it.
+package engines
+
+import "io"
+
+// File is an open segment file as an engine sees it.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	// Name is the path the file was opened with, for messages.
+	Name() string
+	// Size is the length of the file in bytes, preallocated space included.
+	Size() (int64, error)
+	// Truncate sets the length of the file.
+	Truncate(size int64) error
+	// Sync puts every byte written so far on stable storage (fdatasync). An
+	// error is final: the kernel may have dropped the dirty pages.
+	Sync() error
+	// Descriptor returns the operating system's descriptor, valid until Close;
+	// ok is false for a file that has none (in memory).
+	Descriptor() (fd int, ok bool)
+	Close() error
+}
+
+// Appender is the write side of one segment file. The log serializes all calls.
+type Appender interface {
+	// Append writes bufs back to back at the end and returns the position of
+	// the first byte. On return the bytes are visible to every Reader of the
+	// file; they need not be durable. bufs are the caller's again on return.
+	// After an error the end is where it was before the call.
+	Append(bufs [][]byte) (position int64, err error)
+	// Flush returns once every byte appended before the call is on stable
+	// storage. An error is final: every later Flush and Append fails too.
+	// Flush alone may run while Append is called.
+	Flush() error
+	// Truncate drops every byte from size on; size is at most Size().
+	Truncate(size int64) error
+	// Size is the end of the appended bytes, preallocated space excluded.
+	Size() int64
+	// Close trims preallocated space, so that the file is Size() long, and
+	// releases what the Appender holds. The File stays open: it is the log's.
+	Close() error
+}
+
+// Reader is the read side of one segment file. Calls may run concurrently with
+// each other and with one Appender. The log asks only for bytes that the
+// Appender has published.
+type Reader interface {
+	io.ReaderAt
+	// Chunk returns n bytes from position on their way to a client. They stay
+	// readable until Release, even after the log deleted the segment.
+	Chunk(position, n int64) (Chunk, error)
+	// Close waits for the last Chunk's Release and lets go of mappings.
+	Close() error
+}
+
+// Chunk is a range of a segment on its way to a client. It is confined to one
+// goroutine at a time.
+type Chunk interface {
+	// WriteTo writes the bytes that are still unsent to w and may be called
+	// again after an error that left some unsent.
+	io.WriterTo
+	// Len is the number of bytes still unsent.
+	Len() int64
+	// Release ends the use of the chunk; exactly one call.
+	Release()
+}
+
+// AppendSpec names a write method.
+type AppendSpec struct {
+	// Name is the value of storage.append.engine.
+	Name string
+	// Doc is one sentence for lists, reference pages and reports.
+	Doc string
+	// Available says why the engine cannot run on files in dir; nil if it can.
+	Available func(dir string) error
+	// Open starts appending to f behind its first size bytes, which are valid;
+	// anything after them is dropped.
+	Open func(f File, size int64, o AppendOptions) (Appender, error)
+}
+
+// AppendOptions is what a write method may use to plan ahead.
+type AppendOptions struct {
+	// SegmentBytes is the size at which the log rolls; a single larger append
+	// into an empty segment is allowed.
+	SegmentBytes int64
+}
+
+// ReadSpec names a read method.
+type ReadSpec struct {
+	// Name is the value of storage.read.engine.
+	Name string
+	// Doc is one sentence for lists, reference pages and reports.
+	Doc string
+	// Available says why the engine cannot run on files in dir; nil if it can.
+	Available func(dir string) error
+	// Open starts reading f.
+	Open func(f File, o ReadOptions) (Reader, error)
+}
+
+// ReadOptions is what a read method may use to plan ahead.
+type ReadOptions struct {
+	// SegmentBytes is the size at which the log rolls.
+	SegmentBytes int64
+}
