@@ -1,0 +1,87 @@
+package result
+
+// Compare is compare.json: every cell's figures over its runs, and every cell
+// against the base cell of its experiment, paired by block. `bench compare A B`
+// writes the same with the two folders as the sides of each row.
+type Compare struct {
+	Schema string `json:"schema"`
+	// A and B name the two folders; both empty inside a run folder, where the
+	// base is a cell.
+	A string `json:"a,omitempty"`
+	B string `json:"b,omitempty"`
+	// NoiseRatio is the half width of the A/A interval, 0 when no A/A ran.
+	NoiseRatio float64     `json:"noise_ratio"`
+	Cells      []CellStats `json:"cells"`
+	Pairs      []Pair      `json:"pairs"`
+	Notes      []string    `json:"notes"`
+}
+
+// CellStats is one cell and metric over its usable runs.
+type CellStats struct {
+	Experiment string `json:"experiment"`
+	Cell       string `json:"cell"`
+	Label      string `json:"label"`
+	Kind       Kind   `json:"kind"`
+	// Metric is one of the Metric… constants.
+	Metric   string   `json:"metric"`
+	Interval Interval `json:"interval"`
+	Degraded int      `json:"degraded"` // runs used although degraded
+	Invalid  int      `json:"invalid"`  // runs left out
+}
+
+// Interval is a median with its 95 % interval, or the extremes when n < 6.
+type Interval struct {
+	N      int     `json:"n"`
+	Median float64 `json:"median"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	// How is order_statistic, min_max, paired_t, bootstrap or none.
+	How string `json:"how"`
+}
+
+// Metrics of CellStats and Pair. Throughput is records per second, latency
+// nanoseconds, cost broker core-seconds per million records.
+const (
+	MetricProduce     = "produce_acked_per_s"
+	MetricFetch       = "fetch_records_per_s"
+	MetricProduceWire = "produce_wire_bytes_per_s"
+	MetricFetchWire   = "fetch_wire_bytes_per_s"
+	MetricP50         = "response_p50_ns"
+	MetricP99         = "response_p99_ns"
+	MetricE2EP99      = "e2e_p99_ns"
+	MetricProduceCost = "produce_broker_core_s_per_million"
+	MetricFetchCost   = "fetch_broker_core_s_per_million"
+)
+
+// Verdict is what an interval allows to say.
+type Verdict string
+
+// Verdicts. Faster and slower are of the metric's own direction: more records
+// per second is faster, fewer nanoseconds or core-seconds are faster.
+const (
+	Faster     Verdict = "faster"
+	Slower     Verdict = "slower"
+	Equivalent Verdict = "equivalent" // the interval lies inside ±5 %
+	Undecided  Verdict = "undecided"
+	TooFew     Verdict = "too_few" // n < 6 blocks in common
+)
+
+// Pair is one cell against its base in one metric.
+type Pair struct {
+	Experiment string `json:"experiment"`
+	Cell       string `json:"cell"`
+	Label      string `json:"label"`
+	BaseCell   string `json:"base_cell"`
+	BaseLabel  string `json:"base_label"`
+	Metric     string `json:"metric"`
+	N          int    `json:"n"` // blocks in common
+	// Ratio is cell ÷ base with its 95 % interval.
+	Ratio Interval `json:"ratio"`
+	// P is the exact sign-flip p (n < 10) or a bootstrap p; PHolm is P after
+	// Holm's correction over all pairs of one metric. 1 when n is too small.
+	P       float64 `json:"p"`
+	PHolm   float64 `json:"p_holm"`
+	Verdict Verdict `json:"verdict"`
+	// NeedN estimates the blocks needed to decide, 0 when decided.
+	NeedN int `json:"need_n"`
+}
