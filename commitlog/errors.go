@@ -1,0 +1,49 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+
+	"tidemark/commitlog/producer"
+)
+
+// The errors that callers tell apart with errors.Is. Those of package record
+// that validation finds pass through unwrapped of their class.
+var (
+	// ErrOffsetOutOfRange: the offset is before the log start offset or after
+	// the log end offset (OFFSET_OUT_OF_RANGE).
+	ErrOffsetOutOfRange = errors.New("offset out of range")
+	// ErrClosed: the log was closed or deleted.
+	ErrClosed = errors.New("log is closed")
+	// ErrRecordListTooLarge: the batch does not fit into a segment
+	// (RECORD_LIST_TOO_LARGE).
+	ErrRecordListTooLarge = errors.New("batch larger than a segment")
+	// ErrFailed: an earlier write or sync failed for good; the log takes no
+	// more appends (KAFKA_STORAGE_ERROR).
+	ErrFailed = errors.New("log storage failed")
+	// ErrUnexpectedOffset: AppendAsFollower got a batch that does not continue
+	// the log.
+	ErrUnexpectedOffset = errors.New("batch does not continue the log")
+	// ErrOutOfOrderSequence and ErrInvalidProducerEpoch are the two refusals of
+	// the idempotent producer's rule (OUT_OF_ORDER_SEQUENCE_NUMBER,
+	// INVALID_PRODUCER_EPOCH).
+	ErrOutOfOrderSequence   = producer.ErrOutOfOrderSequence
+	ErrInvalidProducerEpoch = producer.ErrInvalidEpoch
+)
+
+// CorruptError says that bytes which must form batches do not.
+type CorruptError struct {
+	// Path is the segment file, Position the first byte that makes no sense.
+	Path     string
+	Position int64
+	// Err is what is wrong there.
+	Err error
+}
+
+// Error names the place and the reason.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%s corrupt at position %d: %v", e.Path, e.Position, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *CorruptError) Unwrap() error { return e.Err }

@@ -1,0 +1,102 @@
+package commitlog
+
+import (
+	"math"
+	"time"
+
+	"tidemark/engines"
+	"tidemark/protocol/record"
+)
+
+// KeepCodec is the Options.Compression that stores batches as they came
+// (compression.type=producer).
+const KeepCodec record.Codec = -1
+
+// Options is the configuration of one log. The zero value is not usable; start
+// from DefaultOptions and set the two engines. Fields named after Kafka's topic
+// configs mean what those mean.
+type Options struct {
+	// Append writes new segments and Read serves all; both are required. A
+	// change of Append takes effect at the next roll, of Read at once.
+	Append engines.AppendSpec
+	Read   engines.ReadSpec
+
+	// SegmentBytes (segment.bytes) is the size a segment does not outgrow; at
+	// most math.MaxInt32, as positions are 32 bits wide in the index.
+	SegmentBytes int64
+	// SegmentMs (segment.ms) and SegmentJitterMs (segment.jitter.ms) bound the
+	// age of the active segment; the jitter is drawn anew for each segment.
+	SegmentMs, SegmentJitterMs int64
+	// IndexIntervalBytes (index.interval.bytes) is how much log lies between
+	// two index entries, IndexMaxBytes (segment.index.bytes) the size at which
+	// a full index makes the log roll.
+	IndexIntervalBytes, IndexMaxBytes int64
+
+	// RetentionBytes (retention.bytes) and RetentionMs (retention.ms) bound
+	// what ApplyRetention keeps; negative means no bound.
+	RetentionBytes, RetentionMs int64
+	// FileDeleteDelay (file.delete.delay.ms) is how long the files of a removed
+	// segment stay, renamed to .deleted.
+	FileDeleteDelay time.Duration
+
+	// FlushMessages (flush.messages) and FlushMs (flush.ms) say after how many
+	// records, or how long after an append, the log is synced.
+	FlushMessages, FlushMs int64
+
+	// LogAppendTime (message.timestamp.type) stamps batches on append.
+	LogAppendTime bool
+	// Compression (compression.type) is KeepCodec or the codec every batch is
+	// stored with; CompressionLevel is its level or record.DefaultLevel.
+	Compression      record.Codec
+	CompressionLevel int
+	// Validation (storage.validation) is how deep a leader checks a batch.
+	Validation record.Mode
+	// MaxMessageBytes (max.message.bytes) bounds a batch; 0 is no bound.
+	MaxMessageBytes int32
+	// TimestampBeforeMaxMs and TimestampAfterMaxMs
+	// (message.timestamp.before.max.ms, …after…) bound how far a record's
+	// timestamp may lie from the clock; negative is no bound.
+	TimestampBeforeMaxMs, TimestampAfterMaxMs int64
+	// Compacted (cleanup.policy contains compact) makes keys mandatory.
+	Compacted bool
+	// DecompressedLimit bounds what one batch may decompress to, in bytes; 0 is
+	// the default of package record.
+	DecompressedLimit int64
+
+	// ProducerExpiryMs (producer.id.expiration.ms) is how long an idle
+	// producer's sequence numbers are remembered, by the broker's clock.
+	ProducerExpiryMs int64
+}
+
+// DefaultOptions returns Kafka's defaults, without engines.
+func DefaultOptions() Options {
+	return Options{
+		SegmentBytes:         1 << 30,
+		SegmentMs:            7 * 24 * 3600 * 1000,
+		IndexIntervalBytes:   4096,
+		IndexMaxBytes:        10 << 20,
+		RetentionBytes:       -1,
+		RetentionMs:          7 * 24 * 3600 * 1000,
+		FileDeleteDelay:      time.Minute,
+		FlushMessages:        math.MaxInt64,
+		FlushMs:              math.MaxInt64,
+		Compression:          KeepCodec,
+		CompressionLevel:     record.DefaultLevel,
+		MaxMessageBytes:      1<<20 + 12,
+		TimestampBeforeMaxMs: -1,
+		TimestampAfterMaxMs:  3600 * 1000,
+		ProducerExpiryMs:     24 * 3600 * 1000,
+	}
+}
+
+// OpenState is what the checkpoints of the log directory say about one log.
+type OpenState struct {
+	// CleanShutdown: the process that last had the log open closed it, so no
+	// segment needs a recovery scan.
+	CleanShutdown bool
+	// RecoveryPoint is the offset before which everything was synced; after an
+	// unclean stop only segments that reach beyond it are scanned.
+	RecoveryPoint int64
+	// LogStartOffset is the first offset kept; 0 where no checkpoint says more.
+	LogStartOffset int64
+}
