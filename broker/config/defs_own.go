@@ -1,0 +1,32 @@
+package config
+
+import "time"
+
+// ownDefs are the names that Kafka does not have.
+var ownDefs = []Def{
+	topic("storage.append.engine", "storage.append.engine", func(t *Topic) *string { return &t.AppendEngine }, text, "buffered",
+		"How bytes reach a segment file; `tidemark engines` lists the choices. A change takes effect with the next segment.",
+		named("an append engine"), own),
+	topic("storage.read.engine", "storage.read.engine", func(t *Topic) *string { return &t.ReadEngine }, text, "pread",
+		"How bytes leave a segment file on their way to a client; `tidemark engines` lists the choices.",
+		named("a read engine"), own),
+	topic("storage.flush", "storage.flush", func(t *Topic) *string { return &t.Flush }, text, FlushOS,
+		"When appended bytes are forced to disk: os leaves it to the system, flush.messages and flush.ms, as Kafka does; batch forces every batch before it is acknowledged.",
+		oneOf(FlushOS, FlushBatch), own),
+	topic("storage.validation", "storage.validation", func(t *Topic) *string { return &t.Validation }, text, ValidateRecords,
+		"records decompresses each batch and checks every record, as Kafka does; header checks the batch header and checksum only.",
+		oneOf(ValidateRecords, ValidateHeader), own),
+
+	broker("listeners.allow.open", func(b *Broker) *bool { return &b.AllowOpenListener }, boolean, "false",
+		"Permits an address beyond loopback although clients are not authenticated. The flag --allow-open-listener sets it.", nil, own),
+	broker("metrics.listener", func(b *Broker) *string { return &b.MetricsListener }, text, "127.0.0.1:0",
+		"Address of /metrics (Prometheus), /debug/pprof, /healthz and /readyz. Port 0 takes a free one and prints it; an empty value switches it off.", nil, own),
+	broker("max.decompressed.message.bytes", func(b *Broker) *int64 { return &b.DecompressedBytes }, long, "16777216",
+		"What one compressed batch may grow to when it is checked.", atLeast[int64](1024), own),
+	broker("queued.max.requests.per.connection", func(b *Broker) *int32 { return &b.QueuedRequestsPerConnection }, integer, "64",
+		"Requests of one connection that may wait for their responses; beyond it the connection is not read from.", atLeast[int32](1), own),
+	broker("socket.frame.timeout.ms", func(b *Broker) *time.Duration { return &b.FrameTimeout }, millis, "30000",
+		"How long a request that has begun to arrive may take, plus a second per 256 KiB of it.", lasting(time.Millisecond), own),
+	broker("socket.write.timeout.ms", func(b *Broker) *time.Duration { return &b.WriteTimeout }, millis, "30000",
+		"How long a client may take to read a response, plus a second per 256 KiB of it.", lasting(time.Millisecond), own),
+}

@@ -1,0 +1,55 @@
+package config
+
+const forever = "9223372036854775807"
+
+// topicDefs are Kafka's names of topic settings. The broker's name is the
+// default of every topic that does not say otherwise.
+var topicDefs = []Def{
+	topic("cleanup.policy", "log.cleanup.policy", func(t *Topic) *[]string { return &t.CleanupPolicy }, list, "delete",
+		"delete drops segments past their retention. compact refuses records without a key and exempts the log from retention unless delete is named too; nothing is compacted away yet.",
+		eachOf("delete", "compact")),
+	topic("compression.type", "compression.type", func(t *Topic) *string { return &t.CompressionType }, text, "producer",
+		"Codec of stored batches. producer keeps each batch as it came, which is the fast way; any other recompresses what differs.",
+		oneOf("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")),
+	topic("compression.gzip.level", "compression.gzip.level", func(t *Topic) *int32 { return &t.GzipLevel }, integer, "-1",
+		"Level when the broker compresses with gzip; -1 is the codec's default.", between[int32](-1, 9)),
+	topic("compression.lz4.level", "compression.lz4.level", func(t *Topic) *int32 { return &t.LZ4Level }, integer, "9",
+		"Level when the broker compresses with lz4.", between[int32](1, 17)),
+	topic("compression.zstd.level", "compression.zstd.level", func(t *Topic) *int32 { return &t.ZstdLevel }, integer, "3",
+		"Level when the broker compresses with zstd.", between[int32](-131072, 22)),
+	topic("max.message.bytes", "message.max.bytes", func(t *Topic) *int32 { return &t.MaxMessageBytes }, integer, "1048588",
+		"Greatest batch, as it arrives, that a producer may append.", atLeast[int32](0)),
+	topic("min.insync.replicas", "min.insync.replicas", func(t *Topic) *int32 { return &t.MinInsyncReplicas }, integer, "1",
+		"Replicas in sync that acks=all needs.", atLeast[int32](1)),
+
+	topic("segment.bytes", "log.segment.bytes", func(t *Topic) *int32 { return &t.SegmentBytes }, integer, "1073741824",
+		"Size at which a segment is full.", atLeast[int32](14)),
+	topic("segment.ms", "log.roll.ms", func(t *Topic) *int64 { return &t.SegmentMs }, long, "604800000",
+		"Age at which a segment is closed even if it is not full.", atLeast[int64](1),
+		others(Other{"log.roll.hours", 3_600_000})),
+	topic("segment.jitter.ms", "log.roll.jitter.ms", func(t *Topic) *int64 { return &t.SegmentJitterMs }, long, "0",
+		"Greatest random time taken off segment.ms, so that logs do not roll together.", atLeast[int64](0),
+		others(Other{"log.roll.jitter.hours", 3_600_000})),
+	topic("segment.index.bytes", "log.index.size.max.bytes", func(t *Topic) *int32 { return &t.SegmentIndexBytes }, integer, "10485760",
+		"Size at which an index is full, which closes its segment.", atLeast[int32](12)),
+	topic("index.interval.bytes", "log.index.interval.bytes", func(t *Topic) *int32 { return &t.IndexIntervalBytes }, integer, "4096",
+		"Bytes of log between two index entries.", atLeast[int32](0)),
+	topic("retention.bytes", "log.retention.bytes", func(t *Topic) *int64 { return &t.RetentionBytes }, long, "-1",
+		"Size of a partition's log beyond which its oldest segments go; -1 means no limit.", atLeast[int64](-1)),
+	topic("retention.ms", "log.retention.ms", func(t *Topic) *int64 { return &t.RetentionMs }, long, "604800000",
+		"Age of its newest record beyond which a segment goes; -1 means no limit.", atLeast[int64](-1),
+		others(Other{"log.retention.minutes", 60_000}, Other{"log.retention.hours", 3_600_000})),
+	topic("file.delete.delay.ms", "log.segment.delete.delay.ms", func(t *Topic) *int64 { return &t.FileDeleteDelayMs }, long, "60000",
+		"How long the files of a deleted segment stay on disk.", atLeast[int64](0)),
+	topic("flush.messages", "log.flush.interval.messages", func(t *Topic) *int64 { return &t.FlushMessages }, long, forever,
+		"Records after which a log is forced to disk; 1 means before each acknowledgement.", atLeast[int64](1)),
+	topic("flush.ms", "log.flush.interval.ms", func(t *Topic) *int64 { return &t.FlushMs }, long, forever,
+		"Time after which a log is forced to disk, as far as log.flush.scheduler.interval.ms looks that often.", atLeast[int64](0)),
+
+	topic("message.timestamp.type", "log.message.timestamp.type", func(t *Topic) *string { return &t.TimestampType }, text, "CreateTime",
+		"Whether a record keeps its producer's time or gets the broker's.", oneOf("CreateTime", "LogAppendTime")),
+	topic("message.timestamp.before.max.ms", "log.message.timestamp.before.max.ms", func(t *Topic) *int64 { return &t.TimestampBeforeMaxMs }, long, forever,
+		"How far a producer's timestamp may lie behind the broker's clock.", atLeast[int64](0)),
+	topic("message.timestamp.after.max.ms", "log.message.timestamp.after.max.ms", func(t *Topic) *int64 { return &t.TimestampAfterMaxMs }, long, "3600000",
+		"How far a producer's timestamp may lie ahead of the broker's clock.", atLeast[int64](0)),
+}

@@ -1,0 +1,4 @@
+package config
+
+var unserved = map[string]string{}
+var unservedTopic = map[string]string{}
