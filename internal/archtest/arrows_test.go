@@ -1,0 +1,219 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// arrows names, for each package tree of the module, the trees it may import. A
+// pattern ending in /... stands for the tree below it; packages of one row may
+// import each other only where the row says so. Test files are not governed:
+// a test may reach for whatever proves its point.
+var arrows = map[string][]string{
+	"internal/invariant": {},
+	"internal/clock":     {},
+	"internal/archtest":  {},
+	"internal/faults":    {},
+	"internal/timer":     {"internal/clock", "internal/invariant"},
+	"internal/vfs":       {"engines", "internal/invariant"},
+
+	"engines":              {},
+	"engines/append/...":   {"engines", "internal/vfs", "internal/invariant"},
+	"engines/read/...":     {"engines", "internal/vfs", "internal/invariant"},
+	"engines/catalog":      {"engines", "engines/append/...", "engines/read/..."},
+	"engines/enginetest":   {"engines", "internal/vfs"},
+	"protocol/record":      {"internal/invariant"},
+	"protocol/wire":        {"engines", "internal/invariant"},
+	"commitlog/index":      {"internal/vfs", "internal/invariant"},
+	"commitlog/epoch":      {"internal/vfs", "internal/invariant", "commitlog/checkpoint"},
+	"commitlog/producer":   {"internal/vfs", "internal/invariant", "protocol/record"},
+	"commitlog/checkpoint": {"internal/vfs", "internal/invariant"},
+	"commitlog": {"engines", "protocol/record", "internal/vfs", "internal/clock", "internal/invariant",
+		"commitlog/index", "commitlog/epoch", "commitlog/producer", "commitlog/checkpoint"},
+	"commitlog/inspect": {"protocol/record", "internal/vfs", "internal/invariant",
+		"commitlog/index", "commitlog/epoch", "commitlog/producer", "commitlog/checkpoint"},
+
+	"coordinator/zkserver/jute":       {},
+	"coordinator/zkserver/tree":       {"internal/invariant"},
+	"coordinator/zkserver":            {"coordinator/zkserver/jute", "coordinator/zkserver/tree", "internal/vfs", "internal/clock", "internal/invariant"},
+	"coordinator/znode":               {"internal/clock", "internal/invariant"},
+	"coordinator/controller/election": {"internal/invariant"},
+	"coordinator/controller":          {"coordinator/controller/election", "coordinator/znode", "internal/clock", "internal/invariant"},
+
+	"broker/config":    {"protocol/record", "internal/invariant"},
+	"broker/network":   {"protocol/wire", "internal/clock", "internal/invariant"},
+	"broker/purgatory": {"internal/clock", "internal/timer", "internal/invariant"},
+	"broker/metadata":  {"internal/clock", "internal/invariant"},
+	"broker/replica":   {"commitlog", "commitlog/checkpoint", "protocol/record", "engines", "broker/purgatory", "internal/vfs", "internal/clock", "internal/invariant"},
+	"broker/api": {"protocol/wire", "protocol/record", "broker/replica", "broker/metadata", "broker/config", "broker/network", "broker/purgatory",
+		"commitlog", "engines", "coordinator/controller", "coordinator/znode", "internal/clock", "internal/invariant"},
+	"broker": {"broker/...", "protocol/...", "commitlog/...", "coordinator/...", "engines", "internal/..."},
+
+	"bench/workload":  {},
+	"bench/schedule":  {},
+	"bench/hist":      {},
+	"bench/stats":     {},
+	"bench/result":    {"bench/hist", "schema"},
+	"bench/driver":    {"protocol/record", "commitlog", "engines", "internal/vfs", "internal/clock"},
+	"bench/load":      {"bench/driver", "bench/schedule", "bench/hist", "bench/result"},
+	"bench/calibrate": {"bench/result", "engines", "protocol/record", "internal/vfs"},
+	"bench/suites":    {},
+	"bench/run":       {"bench/...", "engines", "internal/clock"},
+	"schema":          {},
+
+	"reports/dataset": {"bench/result", "bench/hist", "bench/stats"},
+	"reports/chart":   {"reports/dataset", "bench/result", "bench/hist", "bench/stats"},
+	"reports/page":    {"reports/dataset", "reports/chart", "bench/result", "bench/hist", "bench/stats"},
+}
+
+// free lists the trees that may import anything of ours.
+var free = []string{"cmd/...", "e2e/...", "labs/..."}
+
+// homes says where a third-party module may be imported outside tests.
+var homes = map[string][]string{
+	"github.com/twmb/franz-go/pkg/kmsg": {"protocol/wire", "broker/api", "broker/peer", "bench/driver"},
+	"github.com/twmb/franz-go/pkg/kgo":  {"bench/driver", "cmd/..."},
+	"github.com/go-zookeeper/zk":        {"coordinator/znode"},
+	"github.com/spf13/cobra":            {"cmd/..."},
+	"gonum.org/v1/plot":                 {"reports/chart"},
+}
+
+const module = "tidemark"
+
+func TestArrows(t *testing.T) {
+	imports := readImports(t, "../..")
+	for _, pkg := range sortedKeys(imports) {
+		if matchesAny(pkg, free) {
+			continue
+		}
+		row, allowed, ok := rowOf(pkg)
+		if !ok {
+			t.Errorf("package %s has no row in the table of arrows: say what it may import", pkg)
+			continue
+		}
+		for _, imp := range imports[pkg] {
+			ours, isOurs := strings.CutPrefix(imp, module+"/")
+			if isOurs && ours != row && !matchesAny(ours, allowed) {
+				t.Errorf("%s imports %s, which row %q does not allow", pkg, ours, row)
+			}
+		}
+	}
+}
+
+func TestThirdPartyHomes(t *testing.T) {
+	for pkg, list := range readImports(t, "../..") {
+		for _, imp := range list {
+			for prefix, allowed := range homes {
+				if (imp == prefix || strings.HasPrefix(imp, prefix+"/")) && !matchesAny(pkg, allowed) {
+					t.Errorf("%s imports %s, whose home is %v", pkg, imp, allowed)
+				}
+			}
+		}
+	}
+}
+
+// TestTableIsAlive fails on a row whose package is gone: a stale row would let
+// an arrow back in unseen.
+func TestTableIsAlive(t *testing.T) {
+	imports := readImports(t, "../..")
+	for row := range arrows {
+		alive := false
+		for pkg := range imports {
+			alive = alive || matches(pkg, row)
+		}
+		if !alive {
+			t.Errorf("row %q of the table matches no package", row)
+		}
+	}
+}
+
+// rowOf finds the most specific row for a package.
+func rowOf(pkg string) (row string, allowed []string, ok bool) {
+	for candidate, list := range arrows {
+		if matches(pkg, candidate) && len(candidate) > len(row) {
+			row, allowed, ok = candidate, list, true
+		}
+	}
+	return row, allowed, ok
+}
+
+func matchesAny(pkg string, patterns []string) bool {
+	for _, p := range patterns {
+		if matches(pkg, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func matches(pkg, pattern string) bool {
+	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return pkg == tree || strings.HasPrefix(pkg, tree+"/")
+	}
+	return pkg == pattern
+}
+
+// readImports maps each package of the module to what its non-test files import.
+func readImports(t *testing.T, root string) map[string][]string {
+	t.Helper()
+	imports := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "tools" || name == "results") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		imports[pkg] = append(imports[pkg], importPaths(t, file.Imports)...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return imports
+}
+
+func importPaths(t *testing.T, specs []*ast.ImportSpec) []string {
+	t.Helper()
+	var paths []string
+	for _, s := range specs {
+		p, err := strconv.Unquote(s.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+func sortedKeys(m map[string][]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

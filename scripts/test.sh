@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# test.sh runs every test of the project in four parts and prints what each took,
+# what was skipped and why, and one closing line. FUZZTIME sets the time a fuzz
+# target gets (default 20s); FUZZTIME=0 leaves that part out.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+gotestsum=$logs/gotestsum
+go build -modfile=tools/go.mod -o "$gotestsum" gotest.tools/gotestsum || exit 1
+failed=0
+shares=()
+
+# part NAME COMMAND... runs one part and notes its time.
+part() {
+	local name=$1 start=$SECONDS
+	shift
+	echo "=== $name"
+	"$@" || failed=1
+	shares+=("$(printf '%-22s %4d s' "$name" $((SECONDS - start)))")
+}
+
+go_test() {
+	local name=$1
+	shift
+	"$gotestsum" --format=pkgname-and-test-fails --hide-summary=skipped --jsonfile "$logs/$name.json" -- "$@"
+}
+
+inner=$(go list ./... | grep -v '^tidemark/e2e')
+
+part "unit and conformance" go_test unit -timeout 15m $inner
+part "race" go_test race -race -timeout 25m $inner
+part "clients" go_test clients -count=1 -timeout 25m ./e2e/...
+[ "${FUZZTIME:-20s}" = 0 ] || part "fuzzing" scripts/fuzz.sh "${FUZZTIME:-20s}"
+
+echo "=== shares"
+printf '%s\n' "${shares[@]}"
+count() { cat "$logs"/*.json | grep "\"Action\":\"$1\"" | grep -c '"Test":'; }
+skipped=$(count skip)
+if [ "$skipped" -gt 0 ]; then
+	echo "=== skipped $skipped"
+	cat "$logs"/*.json | grep '"Action":"output"' | grep -oE '_test\.go:[0-9]+: .*' | grep -iE 'skip|not here|needs|run scripts' | sed 's/\\n"}$//' | sort | uniq -c | sort -rn | head -30
+fi
+echo "$(count pass) passed, $(count fail) failed, $skipped skipped"
+exit $failed
