@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestKcatEveryCodec(t *testing.T) {
+	need(t, "kcat", "scripts/need.sh kcat")
+	b := startBroker(t)
+	const records = 2000
+	var input strings.Builder
+	for i := range records {
+		fmt.Fprintf(&input, "line-%d %0100d\n", i, 0)
+	}
+	for _, codec := range codecs {
+		t.Run(codec, func(t *testing.T) {
+			topic := "kcat-" + codec
+			createTopic(t, b, topic, 1)
+			run(t, input.String(), "kcat", "-P", "-b", b.Bootstrap, "-t", topic, "-z", codec, "-X", "enable.idempotence=true", "-X", "linger.ms=50")
+			got := run(t, "", "kcat", "-C", "-b", b.Bootstrap, "-t", topic, "-p", "0", "-o", "beginning", "-e", "-q", "-u")
+			if got != input.String() {
+				t.Errorf("read %d bytes that differ from the %d sent", len(got), input.Len())
+			}
+			requireCodecOnTheWire(t, b, topic, codec)
+		})
+	}
+}
+
+func TestKcatMetadataAndOffsetQuery(t *testing.T) {
+	need(t, "kcat", "scripts/need.sh kcat")
+	b := startBroker(t)
+	createTopic(t, b, "meta", 3)
+	produceStrings(t, b, "meta", 10)
+	if got := run(t, "", "kcat", "-L", "-b", b.Bootstrap, "-t", "meta"); !strings.Contains(got, `topic "meta" with 3 partitions`) {
+		t.Errorf("kcat -L said:\n%s", got)
+	}
+	got := run(t, "", "kcat", "-Q", "-b", b.Bootstrap, "-t", "meta:0:-2")
+	if !strings.Contains(got, "meta [0] offset 0") {
+		t.Errorf("kcat -Q for the earliest offset said:\n%s", got)
+	}
+}
