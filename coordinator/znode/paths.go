@@ -1,0 +1,49 @@
+package znode
+
+import "strconv"
+
+// The fixed nodes of the layout; see docs/formats/zookeeper.md.
+const (
+	clusterIDPath       = "/cluster/id"
+	brokerIDsPath       = "/brokers/ids"
+	topicsPath          = "/brokers/topics"
+	brokerSequencePath  = "/brokers/seqid"
+	controllerPath      = "/controller"
+	controllerEpochPath = "/controller_epoch"
+	deleteTopicsPath    = "/admin/delete_topics"
+	configChangesPath   = "/config/changes"
+	configChangePrefix  = "config_change_"
+	producerIDsPath     = "/latest_producer_id_block"
+	isrChangePath       = "/isr_change_notification"
+	logDirEventPath     = "/log_dir_event_notification"
+)
+
+// layout lists the persistent nodes that a broker creates at start, parents
+// first (ZkData.PersistentZkPaths).
+var layout = []string{
+	"/consumers",
+	"/brokers", brokerIDsPath, topicsPath, brokerSequencePath,
+	"/config", configChangesPath,
+	"/config/topics", "/config/clients", "/config/users", "/config/brokers", "/config/ips",
+	"/admin", deleteTopicsPath,
+	"/cluster",
+	isrChangePath, producerIDsPath, logDirEventPath,
+}
+
+func brokerPath(id BrokerID) string { return brokerIDsPath + "/" + formatID(id) }
+
+func topicPath(name string) string { return topicsPath + "/" + name }
+
+func partitionsPath(topic string) string { return topicPath(topic) + "/partitions" }
+
+func partitionPath(tp TopicPartition) string {
+	return partitionsPath(tp.Topic) + "/" + formatID(tp.Partition)
+}
+
+func statePath(tp TopicPartition) string { return partitionPath(tp) + "/state" }
+
+func configPath(entity EntityType, name string) string { return "/config/" + string(entity) + "/" + name }
+
+func deleteTopicPath(name string) string { return deleteTopicsPath + "/" + name }
+
+func formatID(id int32) string { return strconv.FormatInt(int64(id), 10) }
