@@ -1,0 +1,313 @@
+package chart
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Row is one line of a Rows chart.
+type Row struct {
+	// Group is the heading the row stands under; rows of one group follow each other.
+	Group string
+	Label string
+	Value Interval
+	// Runs are the single runs behind the estimate, drawn small.
+	Runs []float64
+	// Note stands at the right end: the verdict, or what limits the row.
+	Note   string
+	Ink    Ink
+	Shape  Shape
+	Hollow bool
+	Bold   bool
+	Tip    string
+}
+
+// Line is a vertical reference, such as a calibrated ceiling.
+type Line struct {
+	Value float64
+	Label string
+}
+
+// Rows is a chart of estimates one under the other: dot, interval, single runs.
+// The values share one horizontal axis.
+type Rows struct {
+	Title, Describe string
+	X               AxisSpec
+	Rows            []Row
+	Lines           []Line
+	// Band, where bounded, is shaded over the whole height: the base's interval.
+	Band Interval
+	// Bars draws a bar from zero to the value instead of a dot.
+	Bars  bool
+	Width float64 // 0 means Wide
+}
+
+const (
+	rowHeight   = 27.0
+	groupHeight = 30.0
+	laneHeight  = 17.0
+)
+
+// SVG implements Drawer.
+func (r Rows) SVG() (out template.HTML, err error) {
+	defer guard(&err)
+	values := r.values()
+	if len(values) == 0 {
+		return "", &EmptyError{Want: "cell has a value for this chart"}
+	}
+	width := r.Width
+	if width == 0 {
+		width = Wide.Width
+	}
+	lines := r.visibleLines(values)
+	p := newPlot(r.X, AxisSpec{})
+	for _, l := range lines {
+		values = append(values, l.Value)
+	}
+	fit(&p.X, r.X, values)
+	p.HideY()
+	slots, total := r.slots()
+	p.Y.Min, p.Y.Max = 0, total
+
+	labels, notes := r.margins()
+	inner := width - labels - notes
+	lanes := place(lines, func(v float64) float64 { return p.X.Norm(v) * inner }, inner)
+	top := float64(lanes.count) * laneHeight
+	c := newCanvas(Size{Width: width, Height: total + top + 46})
+	area := draw.Crop(c.area(), vg.Length(labels), -vg.Length(notes), 0, -vg.Length(top))
+	p.Add(plotFunc(func(d draw.Canvas, p *plot.Plot) {
+		r.background(d, p, slots)
+		r.references(d, p, lines, lanes)
+		for i, row := range r.Rows {
+			y := d.Y(p.Y.Norm(total - slots[i]))
+			r.row(c, d, p, row, y, labels, notes)
+		}
+	}))
+	p.Draw(area)
+	return c.finish(r.Title, r.Describe)
+}
+
+// plotFunc is a function as a plot.Plotter.
+type plotFunc func(draw.Canvas, *plot.Plot)
+
+// Plot implements plot.Plotter.
+func (f plotFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+
+// values are all numbers the axis has to hold.
+func (r Rows) values() []float64 {
+	var out []float64
+	add := func(v float64) {
+		if finite(v, r.X.Log) {
+			out = append(out, v)
+		}
+	}
+	for _, row := range r.Rows {
+		add(row.Value.Value)
+		if row.Value.Bounded {
+			add(row.Value.Low)
+			add(row.Value.High)
+		}
+		for _, v := range row.Runs {
+			add(v)
+		}
+	}
+	return out
+}
+
+// visibleLines leaves out references so far beyond the data that showing them
+// would squeeze it; the page names those in words.
+func (r Rows) visibleLines(values []float64) []Line {
+	most := 0.0
+	for _, v := range values {
+		most = math.Max(most, v)
+	}
+	var out []Line
+	for _, l := range r.Lines {
+		if finite(l.Value, r.X.Log) && l.Value <= most*Reach {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Reach is how far beyond the largest value, as a factor, a reference line may
+// lie and still be drawn.
+const Reach = 1.6
+
+// slots are the middles of the rows, counted downwards from the top, and the
+// height of all.
+func (r Rows) slots() (middles []float64, total float64) {
+	for i, row := range r.Rows {
+		if row.Group != "" && (i == 0 || r.Rows[i-1].Group != row.Group) {
+			total += groupHeight
+		}
+		middles = append(middles, total+rowHeight/2)
+		total += rowHeight
+	}
+	return middles, total
+}
+
+// margins are the widths of the label and the note columns.
+func (r Rows) margins() (labels, notes float64) {
+	for _, row := range r.Rows {
+		labels = math.Max(labels, textWidth(row.Label, labelSize+1, row.Bold)+14)
+		labels = math.Max(labels, textWidth(row.Group, labelSize, false)+14)
+		if row.Note != "" {
+			notes = math.Max(notes, textWidth(row.Note, noteSize, false)+16)
+		}
+	}
+	return math.Max(labels, 60), math.Max(notes, 22)
+}
+
+func textWidth(s string, size float64, bold bool) float64 {
+	return lettering(size, bold, Text, text.XLeft, text.YCenter).Width(s).Points()
+}
+
+// background draws the grid, the base's band, group headings and their rules.
+func (r Rows) background(d draw.Canvas, p *plot.Plot, slots []float64) {
+	if r.Band.Bounded && finite(r.Band.Low, r.X.Log) && finite(r.Band.High, r.X.Log) {
+		box(d, Shade, d.X(p.X.Norm(r.Band.Low)), d.Min.Y, d.X(p.X.Norm(r.Band.High)), d.Max.Y)
+	}
+	grid{vertical: true}.Plot(d, p)
+	for i, row := range r.Rows {
+		if row.Group == "" || i > 0 && r.Rows[i-1].Group == row.Group {
+			continue
+		}
+		y := d.Y(p.Y.Norm(p.Y.Max - slots[i] + rowHeight/2 + groupHeight/2 - 4))
+		label := lettering(labelSize, false, Muted, text.XLeft, text.YCenter)
+		d.FillText(label, vg.Point{X: 0, Y: y}, row.Group)
+		rule := y + 13
+		if i > 0 {
+			d.StrokeLine2(stroke(Grid, 1), 0, rule, d.Max.X, rule)
+		}
+	}
+}
+
+// references draws the vertical lines with their labels above the data.
+func (r Rows) references(d draw.Canvas, p *plot.Plot, lines []Line, lanes lanes) {
+	for i, l := range lines {
+		x := d.X(p.X.Norm(l.Value))
+		top := d.Max.Y + vg.Length(float64(lanes.of[i])*laneHeight)
+		d.StrokeLine2(stroke(Ceiling, 1.25, 5, 3), x, d.Min.Y, x, top+4)
+		label := lettering(noteSize, false, Ceiling, text.XRight, text.YCenter)
+		at := vg.Point{X: x - 5, Y: top + 8}
+		if lanes.right[i] {
+			label.XAlign, at.X = text.XLeft, x+5
+		}
+		d.FillText(label, at, l.Label)
+	}
+}
+
+// row draws one row: label, single runs, interval, mark, note.
+func (r Rows) row(c *canvas, d draw.Canvas, p *plot.Plot, row Row, y vg.Length, labels, notes float64) {
+	name := Text
+	if row.Ink == Grey {
+		name = Grey
+	}
+	d.FillText(lettering(labelSize+1, row.Bold, name, text.XRight, text.YCenter), vg.Point{X: vg.Length(labels - 12), Y: y}, row.Label)
+	if !finite(row.Value.Value, r.X.Log) {
+		d.FillText(lettering(noteSize, false, Grey, text.XLeft, text.YCenter), vg.Point{X: d.Min.X + 8, Y: y}, row.Note)
+		return
+	}
+	x := func(v float64) vg.Length {
+		if !finite(v, r.X.Log) {
+			return d.Min.X
+		}
+		return min(max(d.X(p.X.Norm(v)), d.Min.X), d.Max.X)
+	}
+	at := vg.Point{X: x(row.Value.Value), Y: y}
+	if r.Bars {
+		box(d, row.Ink, d.Min.X, y-7, at.X, y+7)
+	}
+	for _, v := range row.Runs {
+		if finite(v, r.X.Log) {
+			d.StrokeLine2(stroke(Axis, 1.5), x(v), y-5, x(v), y+5)
+		}
+	}
+	if row.Value.Bounded {
+		style, cap := stroke(row.Ink, 2), stroke(row.Ink, 1.5)
+		if r.Bars {
+			style, cap = stroke(Text, 1.5), stroke(Text, 1.5)
+		}
+		low, high := x(row.Value.Low), x(row.Value.High)
+		d.StrokeLine2(style, low, y, high, y)
+		d.StrokeLine2(cap, low, y-4, low, y+4)
+		d.StrokeLine2(cap, high, y-4, high, y+4)
+	}
+	if !r.Bars {
+		drawMark(d, row.Shape, at, 5, row.Ink, row.Hollow)
+	}
+	if row.Note != "" {
+		ink := row.Ink
+		if r.Bars {
+			ink = Muted
+		}
+		d.FillText(lettering(noteSize, false, ink, text.XLeft, text.YCenter), vg.Point{X: d.Max.X + 14, Y: y}, row.Note)
+	}
+	tip := row.Tip
+	if tip == "" {
+		tip = fmt.Sprintf("%s: %s", row.Label, r.format(row.Value))
+	}
+	middle := vg.Point{X: vg.Length(c.size.Width / 2), Y: y}
+	c.target(middle, c.size.Width, rowHeight-2, tip)
+}
+
+// format writes an estimate with its interval.
+func (r Rows) format(v Interval) string {
+	f := r.X.Format
+	if f == nil {
+		f = Plain
+	}
+	if !v.Bounded {
+		return f(v.Value)
+	}
+	return fmt.Sprintf("%s [%s, %s]", f(v.Value), f(v.Low), f(v.High))
+}
+
+// lanes tells on which line above the data each reference label stands, and on
+// which side of its line.
+type lanes struct {
+	of    []int
+	right []bool
+	count int
+}
+
+// place puts the labels so that none covers another: to the right of their line
+// where there is room, else to the left, each on the lowest free lane.
+func place(lines []Line, x func(float64) float64, width float64) lanes {
+	type span struct{ from, to float64 }
+	var used [][]span
+	out := lanes{}
+	for _, l := range lines {
+		w := textWidth(l.Label, noteSize, false) + 10
+		at := x(l.Value)
+		s := span{from: at, to: at + w}
+		right := s.to <= width
+		if !right {
+			s = span{from: at - w, to: at}
+		}
+		lane := 0
+		for ; lane < len(used); lane++ {
+			free := true
+			for _, u := range used[lane] {
+				free = free && (s.to <= u.from || s.from >= u.to)
+			}
+			if free {
+				break
+			}
+		}
+		if lane == len(used) {
+			used = append(used, nil)
+		}
+		used[lane] = append(used[lane], s)
+		out.of, out.right = append(out.of, lane), append(out.right, right)
+	}
+	out.count = len(used)
+	return out
+}

@@ -1,0 +1,94 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"sort"
+
+	"tidemark/bench/hist"
+)
+
+// Percentile is one point of a spectrum: the median over runs of the value at a
+// quantile, in nanoseconds, with the extremes.
+type Percentile struct {
+	Quantile          float64
+	Median, Low, High float64
+	Runs              int
+}
+
+// quantiles are the points at which the spectra of several runs are joined:
+// twelve steps for each tenfold approach to 1.
+func quantiles() []float64 {
+	out := []float64{0}
+	for step := 1; step <= 12*7; step++ {
+		out = append(out, 1-math.Pow(10, -float64(step)/12))
+	}
+	return out
+}
+
+// needed is how many values a run must hold above a quantile before the quantile
+// is shown: from p99.9 on, where a handful of values says nothing, a hundred.
+func needed(q float64) float64 {
+	if q >= 0.999-1e-9 {
+		return 100
+	}
+	return 10
+}
+
+// Spectrum joins the percentile distributions of a cell's usable runs. An error
+// that is fs.ErrNotExist says that no run has this histogram.
+func (inv *Invocation) Spectrum(c *Cell, metric string) ([]Percentile, error) {
+	var runs [][]hist.Point
+	var missing error
+	for _, r := range c.Usable {
+		points, err := inv.Folder.Spectrum(r, metric)
+		if errors.Is(err, fs.ErrNotExist) {
+			missing = err
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("spectrum of %s: %w", c.Label, err)
+		}
+		if len(points) > 0 {
+			runs = append(runs, points)
+		}
+	}
+	if len(runs) == 0 {
+		if missing == nil {
+			missing = fmt.Errorf("no usable run: %w", fs.ErrNotExist)
+		}
+		return nil, missing
+	}
+	var out []Percentile
+	for _, q := range quantiles() {
+		values := at(runs, q)
+		if len(values) == 0 {
+			break
+		}
+		sort.Float64s(values)
+		out = append(out, Percentile{
+			Quantile: q, Median: Median(values), Low: values[0], High: values[len(values)-1], Runs: len(values),
+		})
+	}
+	return out, nil
+}
+
+// at is the value of every run at a quantile, for as long as all runs hold enough
+// values beyond it.
+func at(runs [][]hist.Point, q float64) []float64 {
+	var out []float64
+	for _, points := range runs {
+		total := points[len(points)-1].Count
+		if float64(total)*(1-q) < needed(q) {
+			return nil
+		}
+		i := sort.Search(len(points), func(i int) bool { return points[i].Quantile >= q })
+		if i == len(points) {
+			i--
+		}
+		out = append(out, float64(points[i].Value))
+	}
+	return out
+}
