@@ -46,7 +46,7 @@ func TestFranzRoundTripEveryCodec(t *testing.T) {
 
 func TestFranzAdmin(t *testing.T) {
 	b := startBroker(t)
-	admin := kadm.NewClient(newKgo(t, b))
+	admin := kadmClient(t, b)
 	ctx := t.Context()
 	createTopic(t, b, "admin", 2)
 	produceStrings(t, b, "admin", 100)
@@ -110,13 +110,18 @@ func requireTopicConfig(t *testing.T, admin *kadm.Client, topic, name, want stri
 	t.Errorf("%s of %s is not described", name, topic)
 }
 
+func kadmClient(t *testing.T, b *brokerProcess) *kadm.Client {
+	t.Helper()
+	return kadm.NewClient(newKgo(t, b))
+}
+
 func createTopic(t *testing.T, b *brokerProcess, topic string, partitions int32, config ...string) {
 	t.Helper()
 	configs := map[string]*string{}
 	for i := 0; i < len(config); i += 2 {
 		configs[config[i]] = &config[i+1]
 	}
-	if _, err := kadm.NewClient(newKgo(t, b)).CreateTopic(t.Context(), partitions, 1, configs, topic); err != nil {
+	if _, err := kadmClient(t, b).CreateTopic(t.Context(), partitions, 1, configs, topic); err != nil {
 		t.Fatalf("create topic %s: %v", topic, err)
 	}
 }
