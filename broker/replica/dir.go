@@ -1,0 +1,154 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"tidemark/commitlog/checkpoint"
+	"tidemark/internal/vfs"
+)
+
+// logDir is one log directory: its lock, its checkpoints and whether it still
+// works. It is safe for concurrent use; mu guards the set of partitions.
+type logDir struct {
+	path    string
+	fs      vfs.FS
+	logger  *slog.Logger
+	lock    io.Closer
+	offline atomic.Bool
+
+	// What was found at start.
+	clean                          bool
+	recoveryPoints, highWatermarks map[ID]int64
+	logStarts                      map[ID]int64
+	checkpointing                  sync.Mutex // one writer of checkpoint files at a time
+	mu                             sync.Mutex
+	partitions                     map[ID]*Partition
+}
+
+// openDir locks a directory, checks that it belongs to this broker and reads its
+// checkpoints. The clean-shutdown marker is taken away.
+func openDir(o *Options, path string) (*logDir, error) {
+	d := &logDir{path: path, fs: o.FS, logger: o.Logger, partitions: make(map[ID]*Partition)}
+	if err := d.fs.MkdirAll(path); err != nil {
+		return nil, fmt.Errorf("make log directory: %w", err)
+	}
+	var err error
+	if d.lock, err = d.fs.Lock(filepath.Join(path, checkpoint.LockFile)); err != nil {
+		return nil, fmt.Errorf("lock log directory %s: %w", path, err)
+	}
+	if err := d.load(o); err != nil {
+		return nil, errors.Join(fmt.Errorf("log directory %s: %w", path, err), d.lock.Close())
+	}
+	return d, nil
+}
+
+func (d *logDir) load(o *Options) error {
+	metaPath := filepath.Join(d.path, checkpoint.MetaPropertiesFile)
+	mine := checkpoint.Meta{BrokerID: o.BrokerID, ClusterID: o.ClusterID}
+	meta, found, err := checkpoint.ReadMeta(d.fs, metaPath)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		err = checkpoint.WriteMeta(d.fs, metaPath, mine)
+	case meta != mine:
+		err = fmt.Errorf("belongs to broker %d of cluster %s, not to broker %d of cluster %s",
+			meta.BrokerID, meta.ClusterID, mine.BrokerID, mine.ClusterID)
+	}
+	if err != nil {
+		return err
+	}
+	if d.clean, _, err = checkpoint.TakeCleanShutdown(d.fs, d.path); err != nil {
+		return err
+	}
+	d.recoveryPoints = d.read(checkpoint.RecoveryPointFile)
+	d.highWatermarks = d.read(checkpoint.HighWatermarkFile)
+	d.logStarts = d.read(checkpoint.LogStartFile)
+	return nil
+}
+
+// read loads an offset checkpoint. One that is damaged is as good as none: it
+// only saves work or narrows what is readable.
+func (d *logDir) read(name string) map[ID]int64 {
+	offsets, err := checkpoint.ReadOffsets(d.fs, filepath.Join(d.path, name))
+	if err != nil {
+		d.logger.Warn("checkpoint is unreadable and is not used", "dir", d.path, "error", err)
+	}
+	return offsets
+}
+
+// fail takes the directory offline for good; the first cause is logged.
+func (d *logDir) fail(cause error) {
+	if d.offline.CompareAndSwap(false, true) {
+		d.logger.Error("log directory goes offline", "dir", d.path, "error", cause)
+	}
+}
+
+func (d *logDir) add(p *Partition) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.partitions[p.ID()] = p
+}
+
+// forget drops p; another partition of the same id stays.
+func (d *logDir) forget(p *Partition) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.partitions[p.ID()] == p {
+		delete(d.partitions, p.ID())
+	}
+}
+
+func (d *logDir) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.partitions)
+}
+
+// dropCheckpoints forgets what the checkpoints said of a log that is gone.
+func (d *logDir) dropCheckpoints(id ID) {
+	delete(d.recoveryPoints, id)
+	delete(d.highWatermarks, id)
+	delete(d.logStarts, id)
+}
+
+// offsets collects one offset of every partition.
+func (d *logDir) offsets(of func(*Partition) int64) map[ID]int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := make(map[ID]int64, len(d.partitions))
+	for id, p := range d.partitions {
+		out[id] = of(p)
+	}
+	return out
+}
+
+// checkpoint writes one checkpoint file.
+func (d *logDir) checkpoint(name string, offsets map[ID]int64) {
+	if d.offline.Load() {
+		return
+	}
+	d.checkpointing.Lock()
+	defer d.checkpointing.Unlock()
+	if err := checkpoint.WriteOffsets(d.fs, filepath.Join(d.path, name), offsets); err != nil {
+		d.fail(fmt.Errorf("write %s: %w", name, err))
+	}
+}
+
+func (d *logDir) checkpointRecoveryPoints() {
+	d.checkpoint(checkpoint.RecoveryPointFile, d.offsets(func(p *Partition) int64 { return p.log.RecoveryPoint() }))
+}
+
+func (d *logDir) checkpointHighWatermarks() {
+	d.checkpoint(checkpoint.HighWatermarkFile, d.offsets((*Partition).HighWatermark))
+}
+
+func (d *logDir) checkpointLogStarts() {
+	d.checkpoint(checkpoint.LogStartFile, d.offsets((*Partition).LogStartOffset))
+}

@@ -1,0 +1,243 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tidemark/broker/purgatory"
+	"tidemark/commitlog"
+	"tidemark/engines"
+	"tidemark/protocol/record"
+)
+
+// Partition is this broker's replica of one partition. It is safe for concurrent
+// use. Writers are serialized by mu; readers use the published leadership and
+// high watermark and the log's own synchronization.
+type Partition struct {
+	// Topic is what the partition belongs to.
+	Topic *Topic
+	// Index is the partition's number.
+	Index int32
+	// Changed is woken when the high watermark moves, when leadership changes
+	// and when the replica goes away. Wake is called with no lock held.
+	Changed purgatory.Key
+
+	self int32
+	dir  *logDir
+
+	mu  sync.Mutex // orders appends, leadership changes and high watermark moves
+	log *commitlog.Log
+
+	lead atomic.Pointer[leadership]
+	hw   atomic.Int64 // written under mu
+
+	unsyncedSince time.Time // confined to the flush task
+}
+
+// leadership is immutable once published.
+type leadership struct {
+	leader, epoch, partitionEpoch int32
+	replicas, isr                 []int32
+	// stopped is set when the replica was stopped or deleted.
+	stopped bool
+}
+
+// ID names the partition.
+func (p *Partition) ID() ID { return ID{Topic: p.Topic.Name, Partition: p.Index} }
+
+// Leader returns who leads since which leader epoch; −1 for none.
+func (p *Partition) Leader() (broker, leaderEpoch int32) {
+	l := p.lead.Load()
+	return l.leader, l.epoch
+}
+
+// HighWatermark is the first offset consumers may not read.
+func (p *Partition) HighWatermark() int64 { return p.hw.Load() }
+
+// LastStableOffset bounds read_committed readers. Without transactions it is the
+// high watermark.
+func (p *Partition) LastStableOffset() int64 { return p.hw.Load() }
+
+// LogStartOffset is the first offset kept.
+func (p *Partition) LogStartOffset() int64 { return p.log.LogStartOffset() }
+
+// LogEndOffset is the next offset to be written.
+func (p *Partition) LogEndOffset() int64 { return p.log.LogEndOffset() }
+
+// Size is the number of bytes in the log.
+func (p *Partition) Size() int64 { return p.log.Size() }
+
+// Dir is the log directory that holds the partition.
+func (p *Partition) Dir() string { return p.dir.path }
+
+// AnyEpoch stands for a caller that knows no leader epoch.
+const AnyEpoch int32 = -1
+
+// check says why the partition cannot be led here for a caller that knows the
+// given leader epoch.
+func (p *Partition) check(callerEpoch int32) error {
+	l := p.lead.Load()
+	switch {
+	case l.stopped:
+		return ErrUnknownPartition
+	case p.dir.offline.Load():
+		return ErrStorage
+	case callerEpoch != AnyEpoch && callerEpoch < l.epoch:
+		return ErrFencedEpoch
+	case callerEpoch != AnyEpoch && callerEpoch > l.epoch:
+		return ErrUnknownEpoch
+	case l.leader != p.self:
+		return ErrNotLeader
+	}
+	return nil
+}
+
+// Check returns nil if this broker leads the partition and the caller's leader
+// epoch, if it is not AnyEpoch, is the current one.
+func (p *Partition) Check(callerEpoch int32) error { return p.check(callerEpoch) }
+
+// AckAll is the required acknowledgement of every in-sync replica.
+const AckAll int16 = -1
+
+// Append validates the batch and writes it at the end of the log, patching its
+// offset and leader epoch in place; b is the caller's again on return. If moved
+// is true the high watermark moved, and the caller must call Changed.Wake once
+// it holds no lock.
+func (p *Partition) Append(b record.Batch, acks int16, o commitlog.AppendOrigin) (info commitlog.AppendInfo, moved bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.check(AnyEpoch); err != nil {
+		return commitlog.AppendInfo{}, false, err
+	}
+	l := p.lead.Load()
+	if acks == AckAll && len(l.isr) < int(p.Topic.Config().MinInsyncReplicas) {
+		return commitlog.AppendInfo{}, false, ErrNotEnoughReplicas
+	}
+	info, err = p.log.AppendAsLeader(b, l.epoch, o)
+	if err != nil {
+		return info, false, p.failed("append", err)
+	}
+	return info, p.advance(l), nil
+}
+
+// advance applies the commit rule and reports whether the high watermark moved.
+// mu is held.
+func (p *Partition) advance(l *leadership) bool {
+	current := p.hw.Load()
+	next := highWatermark(current, p.log.LogEndOffset(), p.self, l.isr)
+	p.hw.Store(next)
+	return next != current
+}
+
+// failed tells a refusal from a broken disk; the latter takes the whole log
+// directory offline.
+func (p *Partition) failed(operation string, err error) error {
+	if refusal(err) {
+		return err
+	}
+	err = fmt.Errorf("%s %s-%d: %w", operation, p.Topic.Name, p.Index, err)
+	p.dir.fail(err)
+	return fmt.Errorf("%w: %w", ErrStorage, err)
+}
+
+// refusals are the errors of a log that is well.
+var refusals = []error{
+	record.ErrShort, record.ErrCorrupt, record.ErrInvalidRecord, record.ErrTooLarge,
+	record.ErrUnsupportedCodec, record.ErrInvalidTimestamp, record.ErrTransactional,
+	commitlog.ErrOffsetOutOfRange, commitlog.ErrClosed, commitlog.ErrOutOfOrderSequence,
+	commitlog.ErrInvalidProducerEpoch, commitlog.ErrRecordListTooLarge,
+}
+
+func refusal(err error) bool {
+	return slices.ContainsFunc(refusals, func(known error) bool { return errors.Is(err, known) })
+}
+
+// Isolation says up to where a reader may read.
+type Isolation int8
+
+// The isolation levels; the first two have the protocol's values.
+const (
+	// ReadUncommitted reads up to the high watermark.
+	ReadUncommitted Isolation = iota
+	// ReadCommitted reads up to the last stable offset.
+	ReadCommitted
+	// ReadAll reads up to the log end offset, as replicas do.
+	ReadAll
+)
+
+func (p *Partition) bound(i Isolation) int64 {
+	switch i {
+	case ReadAll:
+		return p.log.LogEndOffset()
+	case ReadCommitted:
+		return p.LastStableOffset()
+	default:
+		return p.hw.Load()
+	}
+}
+
+// ReadRequest says what to read of a partition.
+type ReadRequest struct {
+	Offset      int64
+	MaxBytes    int64
+	LeaderEpoch int32 // AnyEpoch or the one the caller knows
+	Isolation   Isolation
+	// WholeBatch returns the first batch even where it is over MaxBytes.
+	WholeBatch bool
+}
+
+// Offsets are the offsets that accompany an answer; −1 where unknown.
+type Offsets struct {
+	HighWatermark, LastStable, LogStart int64
+}
+
+// NoOffsets accompany an answer about a partition that is not here.
+var NoOffsets = Offsets{HighWatermark: -1, LastStable: -1, LogStart: -1}
+
+// Offsets returns the current ones.
+func (p *Partition) Offsets() Offsets {
+	hw := p.hw.Load()
+	return Offsets{HighWatermark: hw, LastStable: hw, LogStart: p.log.LogStartOffset()}
+}
+
+// Read returns whole batches from the one that contains the offset on, up to the
+// isolation's bound; chunk is nil when there are none yet. The caller releases
+// chunk. The error is commitlog.ErrOffsetOutOfRange only outside log start offset
+// and log end offset.
+func (p *Partition) Read(r ReadRequest) (chunk engines.Chunk, o Offsets, err error) {
+	o = NoOffsets
+	if err := p.check(r.LeaderEpoch); err != nil {
+		return nil, o, err
+	}
+	o = p.Offsets()
+	// A reader between the bound and the log end is early, not out of range.
+	bound := min(p.bound(r.Isolation), p.log.LogEndOffset())
+	if r.Offset >= bound && r.Offset <= p.log.LogEndOffset() {
+		return nil, o, nil
+	}
+	info, err := p.log.Read(r.Offset, r.MaxBytes, bound, r.WholeBatch)
+	if err != nil {
+		return nil, o, p.failed("read", err)
+	}
+	return info.Chunk, o, nil
+}
+
+// Available is the number of bytes that Read would return at most; 0 when the
+// offset is not readable.
+func (p *Partition) Available(r ReadRequest) int64 {
+	bound := p.bound(r.Isolation)
+	if r.Offset >= bound {
+		return 0
+	}
+	return p.log.Available(r.Offset, bound, r.MaxBytes)
+}
+
+// Ready reports whether there is at least one record to read, or an error to
+// tell.
+func (p *Partition) Ready(r ReadRequest) bool {
+	return p.check(r.LeaderEpoch) != nil || r.Offset < p.bound(r.Isolation) || r.Offset > p.log.LogEndOffset()
+}

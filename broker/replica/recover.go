@@ -1,0 +1,265 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"tidemark/commitlog"
+	"tidemark/commitlog/checkpoint"
+)
+
+// Open takes the log directories and opens every log in them, several at a time;
+// after an unclean stop that includes recovery. Nothing is served until Apply.
+// Where it fails, everything is closed again.
+func (m *Manager) Open(ctx context.Context) error {
+	for _, path := range m.o.Dirs {
+		d, err := openDir(&m.o, path)
+		if err != nil {
+			return errors.Join(err, m.release())
+		}
+		m.dirs = append(m.dirs, d)
+	}
+	if err := m.recover(ctx); err != nil {
+		return errors.Join(err, m.release())
+	}
+	m.startTasks()
+	return nil
+}
+
+// release closes what a failed Open had opened.
+func (m *Manager) release() error {
+	var errs []error
+	for _, f := range m.found {
+		errs = append(errs, f.log.Close())
+	}
+	for _, d := range m.dirs {
+		errs = append(errs, d.lock.Close())
+	}
+	m.found, m.dirs = make(map[ID]*foundLog), nil
+	return errors.Join(errs...)
+}
+
+// candidate is a directory that looks like a partition's.
+type candidate struct {
+	id  ID
+	dir *logDir
+}
+
+// recover opens all logs on disk with a bounded number of goroutines.
+func (m *Manager) recover(ctx context.Context) error {
+	var work []candidate
+	for _, d := range m.dirs {
+		list, err := m.scan(d)
+		if err != nil {
+			return err
+		}
+		work = append(work, list...)
+	}
+	threads := m.o.RecoveryThreads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	next := make(chan candidate)
+	var done atomic.Int64
+	var wg sync.WaitGroup
+	var mu sync.Mutex // guards errs and m.found
+	var errs []error
+	for range min(threads, len(work)) {
+		wg.Go(func() {
+			for c := range next {
+				f, err := m.openFound(c)
+				mu.Lock()
+				if err != nil {
+					errs = append(errs, err)
+				} else {
+					m.claimable(c.id, f, &errs)
+				}
+				mu.Unlock()
+				m.progress(done.Add(1), int64(len(work)))
+			}
+		})
+	}
+	var err error
+feed:
+	for _, c := range work {
+		select {
+		case next <- c:
+		case <-ctx.Done():
+			err = ctx.Err()
+			break feed
+		}
+	}
+	close(next)
+	wg.Wait()
+	return errors.Join(append(errs, err)...)
+}
+
+// claimable notes an opened log; two of one partition in two directories are an
+// operator's mistake that only the operator can mend.
+func (m *Manager) claimable(id ID, f *foundLog, errs *[]error) {
+	if other := m.found[id]; other != nil {
+		*errs = append(*errs, fmt.Errorf("partition %s lies in %s and in %s", id, other.dir.path, f.dir.path), f.log.Close())
+		return
+	}
+	m.found[id] = f
+}
+
+// progress logs at every tenth of the way.
+func (m *Manager) progress(done, all int64) {
+	if done == all || done*10/all != (done-1)*10/all {
+		m.o.Logger.Info("opening logs", "done", done, "of", all)
+	}
+}
+
+// scan lists the partitions in a directory. Names that are none are left alone.
+func (m *Manager) scan(d *logDir) ([]candidate, error) {
+	entries, err := d.fs.ReadDir(d.path)
+	if err != nil {
+		return nil, fmt.Errorf("list log directory: %w", err)
+	}
+	var out []candidate
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if id, ok := parseLogPath(e.Name()); ok {
+			out = append(out, candidate{id: id, dir: d})
+		} else if strings.Contains(e.Name(), "-") {
+			m.o.Logger.Warn("directory is no partition and is left alone", "dir", filepath.Join(d.path, e.Name()))
+		}
+	}
+	return out, nil
+}
+
+func (m *Manager) openFound(c candidate) (*foundLog, error) {
+	f := &foundLog{dir: c.dir}
+	path := logPath(c.dir.path, c.id)
+	meta, found, err := checkpoint.ReadPartitionMetadata(m.o.FS, filepath.Join(path, checkpoint.PartitionMetadataFile))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	if found {
+		f.topicID = meta.TopicID
+	}
+	if f.log, err = m.openLog(c.dir, c.id, m.o.Config(c.id.Topic)); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (m *Manager) openLog(d *logDir, id ID, c TopicConfig) (*commitlog.Log, error) {
+	path := logPath(d.path, id)
+	o, err := m.logOptions(c)
+	if err == nil {
+		err = engineUsable(o, d.path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	log, err := commitlog.Open(m.o.FS, path, o, commitlog.OpenState{
+		CleanShutdown:  d.clean,
+		RecoveryPoint:  d.recoveryPoints[id],
+		LogStartOffset: d.logStarts[id],
+	}, m.o.Clock)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	m.report(path, log.Report())
+	return log, nil
+}
+
+// report says what opening a log had to mend.
+func (m *Manager) report(path string, r commitlog.OpenReport) {
+	if r.Corruption != nil {
+		m.o.Logger.Error("log was corrupt and was cut; acknowledged records may be lost",
+			"log", path, "bytes", r.TruncatedBytes, "segments", r.SegmentsDropped, "error", r.Corruption)
+	} else if r.TruncatedBytes > 0 {
+		m.o.Logger.Info("torn tail was cut", "log", path, "bytes", r.TruncatedBytes)
+	}
+	for _, note := range r.Notes {
+		m.o.Logger.Info("log was mended", "log", path, "what", note)
+	}
+}
+
+// open claims the partition's log from those found at start, or creates it.
+// Manager's mu is held.
+func (m *Manager) open(t *Topic, index int32) (*Partition, error) {
+	id := ID{Topic: t.Name, Partition: index}
+	f, err := m.claim(t, id)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		if f, err = m.create(t, id); err != nil {
+			return nil, err
+		}
+	}
+	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, dir: f.dir, log: f.log}
+	p.lead.Store(&leadership{leader: -1, epoch: -1, partitionEpoch: -1})
+	p.hw.Store(min(max(f.dir.highWatermarks[id], f.log.LogStartOffset()), f.log.LogEndOffset()))
+	f.dir.add(p)
+	return p, nil
+}
+
+// claim takes the log found at start, unless it belonged to a former topic of
+// the same name: that one is deleted.
+func (m *Manager) claim(t *Topic, id ID) (*foundLog, error) {
+	f := m.found[id]
+	if f == nil {
+		return nil, nil
+	}
+	delete(m.found, id)
+	if f.topicID == t.ID {
+		return f, nil
+	}
+	if f.topicID == ([16]byte{}) {
+		return f, m.writeTopicID(f.dir, id, t.ID)
+	}
+	m.o.Logger.Warn("log of a deleted topic of the same name is removed", "partition", id.String())
+	f.dir.dropCheckpoints(id)
+	return nil, f.log.Delete()
+}
+
+func (m *Manager) create(t *Topic, id ID) (*foundLog, error) {
+	d, err := m.leastLoaded()
+	if err != nil {
+		return nil, err
+	}
+	d.dropCheckpoints(id)
+	log, err := m.openLog(d, id, *t.Config())
+	if err != nil {
+		return nil, err
+	}
+	if err := m.writeTopicID(d, id, t.ID); err != nil {
+		return nil, errors.Join(err, log.Delete())
+	}
+	return &foundLog{log: log, dir: d, topicID: t.ID}, nil
+}
+
+func (m *Manager) writeTopicID(d *logDir, id ID, topicID [16]byte) error {
+	if topicID == ([16]byte{}) {
+		return nil // a topic from before topic ids
+	}
+	path := filepath.Join(logPath(d.path, id), checkpoint.PartitionMetadataFile)
+	return checkpoint.WritePartitionMetadata(m.o.FS, path, checkpoint.PartitionMetadata{TopicID: topicID})
+}
+
+// leastLoaded is the working directory with the fewest partitions.
+func (m *Manager) leastLoaded() (*logDir, error) {
+	var best *logDir
+	for _, d := range m.dirs {
+		if !d.offline.Load() && (best == nil || d.count() < best.count()) {
+			best = d
+		}
+	}
+	if best == nil {
+		return nil, ErrStorage
+	}
+	return best, nil
+}

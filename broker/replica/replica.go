@@ -1,0 +1,90 @@
+// Package replica keeps the partitions that this broker holds: it finds, opens
+// and deletes their logs, appends as leader, reads up to the high watermark, and
+// runs what happens by the clock (retention, flush, checkpoints). It is Kafka's
+// ReplicaManager, Partition and LogManager.
+//
+// A Partition holds its log, leadership and high watermark under one lock; how
+// far the high watermark may go is one function, highWatermark in commit.go. The
+// path of a produce or a fetch takes no lock that is shared between partitions.
+//
+// The package decides nothing about leadership: Apply and Stop tell it. It knows
+// no protocol codes; its errors are listed below and mapped by broker/api.
+package replica
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"tidemark/commitlog"
+	"tidemark/commitlog/checkpoint"
+	"tidemark/engines"
+	"tidemark/internal/clock"
+	"tidemark/internal/vfs"
+)
+
+// Errors that callers tell apart. Errors of package commitlog and package record
+// pass through.
+var (
+	// ErrNotLeader: this broker does not lead the partition.
+	ErrNotLeader = errors.New("not the leader of the partition")
+	// ErrUnknownPartition: this broker holds no such partition.
+	ErrUnknownPartition = errors.New("unknown partition")
+	// ErrFencedEpoch: the caller knows an older leader epoch.
+	ErrFencedEpoch = errors.New("leader epoch is old")
+	// ErrUnknownEpoch: the caller knows a newer leader epoch.
+	ErrUnknownEpoch = errors.New("leader epoch is not known yet")
+	// ErrNotEnoughReplicas: the in-sync set is smaller than min.insync.replicas.
+	ErrNotEnoughReplicas = errors.New("fewer in-sync replicas than min.insync.replicas")
+	// ErrStorage: the log directory failed and is offline for good.
+	ErrStorage = errors.New("log directory is offline")
+)
+
+// TopicConfig is what a topic's configuration means for its replicas.
+type TopicConfig struct {
+	// AppendEngine and ReadEngine name engines of the catalog.
+	AppendEngine, ReadEngine string
+	// Log configures each log; Append and Read are filled in from the names.
+	Log commitlog.Options
+	// MinInsyncReplicas is how many in-sync replicas acks=all needs.
+	MinInsyncReplicas int32
+}
+
+// Options configure a Manager.
+type Options struct {
+	BrokerID  int32
+	ClusterID string
+	FS        vfs.FS
+	// Dirs are the log directories; at least one.
+	Dirs    []string
+	Engines engines.Catalog
+	// Config returns a topic's configuration; it must not call the Manager.
+	Config func(topic string) TopicConfig
+	Clock  clock.Clock
+	Logger *slog.Logger
+	// RecoveryThreads bounds how many logs are opened at a time; 0 means one
+	// per CPU.
+	RecoveryThreads int
+	// The intervals of the schedule; 0 switches a task off.
+	RetentionCheckInterval          time.Duration
+	FlushCheckInterval              time.Duration
+	RecoveryCheckpointInterval      time.Duration
+	LogStartCheckpointInterval      time.Duration
+	HighWatermarkCheckpointInterval time.Duration
+	ProducerExpiryCheckInterval     time.Duration
+}
+
+// State is what the controller decided about one partition.
+type State struct {
+	Topic          string
+	TopicID        [16]byte
+	Index          int32
+	Leader         int32
+	LeaderEpoch    int32
+	PartitionEpoch int32
+	Replicas       []int32
+	ISR            []int32 // a subset of Replicas
+}
+
+// ID names a partition.
+type ID = checkpoint.TopicPartition

@@ -1,0 +1,187 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tidemark/commitlog/checkpoint"
+	"tidemark/internal/clock"
+)
+
+// task repeats a function by the clock; its runs never overlap.
+type task struct {
+	clock    clock.Clock
+	interval time.Duration
+	run      func()
+
+	mu      sync.Mutex // held while run runs
+	timer   clock.Timer
+	stopped bool
+}
+
+func (t *task) start() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer = t.clock.AfterFunc(t.interval, t.fire)
+}
+
+func (t *task) fire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stopped {
+		return
+	}
+	t.run()
+	t.timer = t.clock.AfterFunc(t.interval, t.fire)
+}
+
+// stop returns once no run is under way and none will begin.
+func (t *task) stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopped = true
+	t.timer.Stop()
+}
+
+// startTasks begins the schedule.
+func (m *Manager) startTasks() {
+	for _, t := range []struct {
+		interval time.Duration
+		run      func()
+	}{
+		{m.o.RetentionCheckInterval, m.applyRetention},
+		{m.o.FlushCheckInterval, m.flushDue},
+		{m.o.RecoveryCheckpointInterval, m.eachDir((*logDir).checkpointRecoveryPoints)},
+		{m.o.LogStartCheckpointInterval, m.eachDir((*logDir).checkpointLogStarts)},
+		{m.o.HighWatermarkCheckpointInterval, m.eachDir((*logDir).checkpointHighWatermarks)},
+		{m.o.ProducerExpiryCheckInterval, m.expireProducers},
+	} {
+		if t.interval <= 0 {
+			continue
+		}
+		task := &task{clock: m.o.Clock, interval: t.interval, run: t.run}
+		m.tasks = append(m.tasks, task)
+		task.start()
+	}
+}
+
+func (m *Manager) eachDir(f func(*logDir)) func() {
+	return func() {
+		for _, d := range m.dirs {
+			f(d)
+		}
+	}
+}
+
+// applyRetention deletes what topics no longer keep.
+func (m *Manager) applyRetention() {
+	now := m.o.Clock.Now()
+	for _, p := range m.partitions() {
+		if p.dir.offline.Load() {
+			continue
+		}
+		deleted, err := p.log.ApplyRetention(now, p.HighWatermark())
+		if err != nil {
+			m.background("apply retention", p, err)
+		} else if deleted > 0 {
+			m.o.Logger.Info("old segments were deleted", "partition", p.ID().String(), "segments", deleted)
+		}
+	}
+}
+
+// flushDue syncs the logs whose oldest unsynced append is flush.ms old.
+func (m *Manager) flushDue() {
+	now := m.o.Clock.Now()
+	for _, p := range m.partitions() {
+		if p.dir.offline.Load() || !p.flushDue(now) {
+			continue
+		}
+		if err := p.log.Flush(); err != nil {
+			m.background("flush", p, err)
+		}
+	}
+}
+
+// flushDue reports whether flush.ms have passed since there is something to
+// sync. Only the flush task calls it.
+func (p *Partition) flushDue(now time.Time) bool {
+	if p.log.RecoveryPoint() >= p.log.LogEndOffset() {
+		p.unsyncedSince = time.Time{}
+		return false
+	}
+	if p.unsyncedSince.IsZero() {
+		p.unsyncedSince = now
+	}
+	waited := now.Sub(p.unsyncedSince).Milliseconds()
+	if waited < p.Topic.Config().Log.FlushMs {
+		return false
+	}
+	p.unsyncedSince = time.Time{}
+	return true
+}
+
+func (m *Manager) expireProducers() {
+	now := m.o.Clock.Now()
+	for _, p := range m.partitions() {
+		p.log.ExpireProducers(now)
+	}
+}
+
+// background deals with an error that nobody waits for.
+func (m *Manager) background(operation string, p *Partition, err error) {
+	if err = p.failed(operation, err); !errors.Is(err, ErrStorage) && !p.lead.Load().stopped {
+		m.o.Logger.Warn("background work failed", "operation", operation, "partition", p.ID().String(), "error", err)
+	}
+}
+
+// Close ends the schedule, closes every log, writes the checkpoints and, where
+// all went well, the clean-shutdown marker with the broker epoch that ends.
+func (m *Manager) Close(brokerEpoch int64) error {
+	for _, t := range m.tasks {
+		t.stop()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil
+	}
+	m.closed = true
+	failed := make(map[*logDir]bool)
+	var errs []error
+	note := func(d *logDir, what string, err error) {
+		if err != nil {
+			failed[d] = true
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+		}
+	}
+	for id, f := range m.found {
+		note(f.dir, "close "+id.String(), f.log.Close())
+	}
+	for _, p := range m.partitions() {
+		note(p.dir, "close "+p.ID().String(), p.close())
+	}
+	for _, d := range m.dirs {
+		if !failed[d] {
+			d.checkpointRecoveryPoints()
+			d.checkpointHighWatermarks()
+			d.checkpointLogStarts()
+		}
+		if !failed[d] && !d.offline.Load() {
+			note(d, "mark clean shutdown", checkpoint.WriteCleanShutdown(d.fs, d.path, brokerEpoch))
+		}
+		note(d, "unlock", d.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// close ends the service of the partition and closes its log.
+func (p *Partition) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := *p.lead.Load()
+	l.leader = -1
+	p.lead.Store(&l)
+	return p.log.Close()
+}
