@@ -1,0 +1,293 @@
+package network
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+const (
+	lengthBytes = 4
+	// copyBelow separates two ways of receiving. Frames up to it are read many
+	// at a time into one buffer and copied out; longer ones are received in
+	// the buffer that the request then owns.
+	copyBelow = 8 << 10
+	// smallBuffer is the buffer for frames up to copyBelow.
+	smallBuffer = 16 << 10
+	// unproven is how much a connection gets for a frame that is longer than
+	// any it has completed; from there on memory doubles with what arrived.
+	unproven = 64 << 10
+	// stashBytes is how much of the next frame may stay behind, outside of any
+	// buffer, when a request takes the buffer over.
+	stashBytes = 64
+)
+
+// frameError is a frame length out of range.
+type frameError struct {
+	length, most int32
+}
+
+func (e *frameError) Error() string {
+	return fmt.Sprintf("frame of %d bytes is not between 1 and %d", e.length, e.most)
+}
+
+// input cuts a connection's bytes into frames. It is the reader goroutine's.
+// Unread bytes are either stash[:stashed] (buf is nil) or buf.b[r:w].
+type input struct {
+	c       *conn
+	buf     *buffer
+	r, w    int
+	stash   [stashBytes]byte
+	stashed int
+	grant   grant // being obtained for the next buffer
+	last    int   // size of the last frame, its length included
+	proven  int   // the greatest such size
+
+	// Of one attempt to read: try is attempt as a func value.
+	try     func(fd uintptr) bool
+	window  []byte
+	n       int
+	err     error
+	blocked bool // nothing to read and answers to send first
+}
+
+func (in *input) init(c *conn) {
+	in.c = c
+	in.try = in.attempt
+}
+
+// next returns the next frame without its length, and the buffer it lies in.
+func (in *input) next() (frame *buffer, body []byte, err error) {
+	for {
+		if in.buf == nil {
+			if err := in.take(); err != nil {
+				return nil, nil, err
+			}
+		}
+		total, err := in.total()
+		if err != nil {
+			return nil, nil, err
+		}
+		if total > 0 && in.w-in.r >= total {
+			return in.cut(total)
+		}
+		if err := in.room(total); err != nil {
+			return nil, nil, err
+		}
+		if err := in.fill(total); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// total is the size of the frame at hand, its length included; 0 while its
+// length has not arrived.
+func (in *input) total() (int, error) {
+	if in.w-in.r < lengthBytes {
+		return 0, nil
+	}
+	length := int32(binary.BigEndian.Uint32(in.buf.b[in.r:]))
+	if most := in.c.server.o.MaxFrame; length <= 0 || length > most {
+		return 0, &frameError{length, most}
+	}
+	return lengthBytes + int(length), nil
+}
+
+// coming is the size of the next frame as far as its length is here, else 0.
+func (in *input) coming() int64 {
+	b := in.stash[:in.stashed]
+	if in.buf != nil {
+		b = in.buf.b[in.r:in.w]
+	}
+	if len(b) < lengthBytes {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint32(b))
+}
+
+// expected is how many bytes to ask for while the length is unknown: small
+// frames come in bunches; a long one is taken for as long as the last, with the
+// length of its successor.
+func (in *input) expected() int {
+	if in.last <= copyBelow {
+		return smallBuffer
+	}
+	return in.last + lengthBytes
+}
+
+// take gets a buffer, which may have to wait for the budget.
+func (in *input) take() error {
+	size := bufferSize(in.expected())
+	if !in.c.server.budget.start(&in.grant, int64(size), in.c.halt) {
+		return errHalted
+	}
+	in.buf = newBuffer(size)
+	in.buf.grant.move(&in.grant)
+	in.r, in.w = 0, copy(in.buf.b, in.stash[:in.stashed])
+	in.stashed = 0
+	return nil
+}
+
+// cut takes the frame of total bytes, which is there, out of the input.
+func (in *input) cut(total int) (*buffer, []byte, error) {
+	c := in.c
+	c.frameDue.Store(0)
+	in.last, in.proven = total, max(in.proven, total)
+	b, start, end := in.buf, in.r+lengthBytes, in.r+total
+	if total > copyBelow && in.w-end <= stashBytes {
+		in.stashed = copy(in.stash[:], b.b[end:in.w])
+		in.buf = nil
+		return b, b.b[start:end], nil
+	}
+	own, err := in.replacement(total - lengthBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := copy(own.b, b.b[start:end])
+	in.r = end
+	return own, own.b[:n], nil
+}
+
+// room makes sure that the buffer can take more of the frame at hand.
+func (in *input) room(total int) error {
+	have := in.w - in.r
+	if have == 0 {
+		in.r, in.w = 0, 0
+	}
+	want := lengthBytes
+	if total > 0 {
+		want = min(total+lengthBytes, max(unproven, in.proven+lengthBytes, 2*have))
+	}
+	switch {
+	case in.r+want <= len(in.buf.b):
+		return nil
+	case want <= len(in.buf.b):
+		in.r, in.w = 0, copy(in.buf.b, in.buf.b[in.r:in.w])
+		return nil
+	}
+	bigger, err := in.replacement(want)
+	if err != nil {
+		return err
+	}
+	n := copy(bigger.b, in.buf.b[in.r:in.w])
+	in.buf.release()
+	in.buf, in.r, in.w = bigger, 0, n
+	in.c.frameDue.Store(0) // bytes came: patience starts again
+	return nil
+}
+
+// replacement gets a buffer of n bytes in the middle of a frame.
+func (in *input) replacement(n int) (*buffer, error) {
+	size := bufferSize(n)
+	if !in.c.server.budget.grow(&in.grant, int64(size), in.c.halt) {
+		return nil, errHalted
+	}
+	b := newBuffer(size)
+	b.grant.move(&in.grant)
+	return b, nil
+}
+
+// fill reads once, waiting for bytes if need be. It may return without any when
+// the buffer had been given back during the wait.
+func (in *input) fill(total int) error {
+	end := len(in.buf.b)
+	switch {
+	case total > copyBelow:
+		end = min(end, in.r+total+lengthBytes)
+	case total == 0 && in.last > copyBelow:
+		end = min(end, in.r+in.expected())
+	}
+	in.window = in.buf.b[in.w:end]
+	in.n, in.err = 0, nil
+	if in.c.raw == nil {
+		in.c.flush()
+		in.await()
+		in.n, in.err = in.c.nc.Read(in.window)
+	} else if err := in.readRaw(); err != nil {
+		in.err = err
+	}
+	in.window = nil
+	in.w += in.n
+	if in.n > 0 {
+		in.c.idleDue.Store(0)
+		return nil
+	}
+	if errors.Is(in.err, os.ErrDeadlineExceeded) {
+		return errHalted
+	}
+	return in.err
+}
+
+// readRaw reads what is there; only if there is nothing does it send the
+// answers that are left to the reader, and wait.
+func (in *input) readRaw() error {
+	for {
+		in.blocked = false
+		if err := in.c.raw.Read(in.try); err != nil {
+			return err
+		}
+		if !in.blocked {
+			return in.err
+		}
+		in.c.flush()
+	}
+}
+
+// attempt is called by the runtime's poller until it returns true. The
+// connection must not be closed from within.
+func (in *input) attempt(fd uintptr) bool {
+	if in.buf == nil {
+		return true // readable: next takes a buffer and comes again
+	}
+	for {
+		n, err := syscall.Read(int(fd), in.window)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			if in.c.unsent > 0 {
+				in.blocked = true
+				return true
+			}
+			in.await()
+			return false
+		case err != nil:
+			in.err = os.NewSyscallError("read", err)
+		case n == 0:
+			in.err = io.EOF
+		default:
+			in.n = n
+		}
+		return true
+	}
+}
+
+// await prepares for a wait: patience is set, and an idle connection gives its
+// buffer back.
+func (in *input) await() {
+	c := in.c
+	if in.w > in.r {
+		if c.frameDue.Load() == 0 {
+			c.frameDue.Store(c.due(c.server.o.FrameTimeout + transferTime(int64(len(in.window)))))
+		}
+		return
+	}
+	if c.server.o.IdleTimeout > 0 {
+		c.idleDue.Store(c.due(c.server.o.IdleTimeout))
+	}
+	if c.raw != nil {
+		in.window = nil
+		in.drop()
+	}
+}
+
+// drop gives the buffer back.
+func (in *input) drop() {
+	if in.buf != nil {
+		in.buf.release()
+		in.buf, in.r, in.w = nil, 0, 0
+	}
+}
