@@ -1,0 +1,120 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// admin creates the topic of a session and answers questions about it.
+type admin struct {
+	client     *kgo.Client
+	kadm       *kadm.Client
+	topic      string
+	partitions int
+}
+
+// openAdmin connects and creates the topic.
+func openAdmin(ctx context.Context, o Options) (*admin, error) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(o.Bootstrap), kgo.ClientID(clientID+"-admin"), kgo.RequestRetries(3), kgo.RetryTimeout(10*time.Second))
+	if err != nil {
+		return nil, fmt.Errorf("admin client: %w", err)
+	}
+	a := &admin{client: client, kadm: kadm.NewClient(client), topic: o.Topic, partitions: o.Load.Partitions}
+	configs := map[string]*string{}
+	for name, value := range o.Load.Topic {
+		configs[name] = &value
+	}
+	answer, err := a.kadm.CreateTopic(ctx, int32(o.Load.Partitions), 1, configs, o.Topic)
+	if err == nil {
+		err = answer.Err
+	}
+	if err != nil {
+		client.Close()
+		return nil, fmt.Errorf("create topic %s (%d partitions, %v): %w: %s", o.Topic, o.Load.Partitions, o.Load.Topic, err, answer.ErrMessage)
+	}
+	return a, nil
+}
+
+func (a *admin) close() { a.client.Close() }
+
+// leaders waits until every partition has a leader and returns their addresses.
+func (a *admin) leaders(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	for {
+		m, err := a.kadm.Metadata(ctx, a.topic)
+		if err != nil {
+			return nil, fmt.Errorf("metadata of %s: %w", a.topic, err)
+		}
+		addresses := map[int32]string{}
+		for _, b := range m.Brokers {
+			addresses[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+		}
+		leaders := make([]string, 0, a.partitions)
+		for _, p := range m.Topics[a.topic].Partitions {
+			if address := addresses[p.Leader]; p.Err == nil && address != "" {
+				leaders = append(leaders, address)
+			}
+		}
+		if len(leaders) == a.partitions {
+			return leaders, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%d of %d partitions of %s have a leader: %w", len(leaders), a.partitions, a.topic, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// onlyLeader is the one broker that leads every partition: the raw driver keeps
+// its connections there.
+func (a *admin) onlyLeader(ctx context.Context) (string, error) {
+	leaders, err := a.leaders(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, l := range leaders[1:] {
+		if l != leaders[0] {
+			return "", fmt.Errorf("partitions of %s are led by %s and %s: the raw driver wants one leader (use driver franz)", a.topic, leaders[0], l)
+		}
+	}
+	return leaders[0], nil
+}
+
+// ends returns the log end offset of every partition.
+func (a *admin) ends(ctx context.Context) ([]int64, error) {
+	offsets, err := a.kadm.ListEndOffsets(ctx, a.topic)
+	if err == nil {
+		err = offsets.Error()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("end offsets of %s: %w", a.topic, err)
+	}
+	ends := make([]int64, a.partitions)
+	offsets.Each(func(o kadm.ListedOffset) {
+		if int(o.Partition) < len(ends) {
+			ends[o.Partition] = o.Offset
+		}
+	})
+	return ends, nil
+}
+
+// count is the number of records in the topic.
+func (a *admin) count(ctx context.Context) (int64, error) {
+	ends, err := a.ends(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var sum int64
+	for _, e := range ends {
+		sum += e
+	}
+	return sum, nil
+}

@@ -1,0 +1,264 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/bench/schedule"
+)
+
+// franz drives a target through kgo, one client per worker, with Kafka's client
+// properties translated. The first eight bytes of every value are the intended
+// time, for end-to-end times in this process.
+type franz struct {
+	options Options
+	admin   *admin
+	values  [][]byte
+}
+
+// stampBytes is the room at the start of a value for its intended time.
+const stampBytes = 8
+
+func openFranz(ctx context.Context, o Options) (Session, error) {
+	if o.Load.RecordBytes < stampBytes {
+		return nil, fmt.Errorf("record.size %d: the franz driver needs %d bytes for the intended time", o.Load.RecordBytes, stampBytes)
+	}
+	a, err := openAdmin(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.leaders(ctx); err != nil {
+		a.close()
+		return nil, err
+	}
+	f := &franz{options: o, admin: a}
+	v := newValues(o.Load, o.Seed)
+	for range 4096 {
+		f.values = append(f.values, v.next())
+	}
+	return f, nil
+}
+
+// Unit implements Session: one send is one record; the client batches.
+func (f *franz) Unit() Unit {
+	return Unit{Records: 1, LatencyOf: "record"}
+}
+
+// Count implements Session.
+func (f *franz) Count(ctx context.Context) (int64, error) { return f.admin.count(ctx) }
+
+// Close implements Session.
+func (f *franz) Close() error {
+	f.admin.close()
+	return nil
+}
+
+// pending is a record with what its promise needs; they are reused.
+type pending struct {
+	record    kgo.Record
+	value     []byte
+	due, sent int64
+}
+
+// maxBuffered bounds the records a producing client holds.
+const maxBuffered = 50_000
+
+func (f *franz) producerOptions() []kgo.Opt {
+	l := f.options.Load
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(f.options.Bootstrap), kgo.ClientID(clientID), kgo.DefaultProduceTopic(f.options.Topic),
+		kgo.RecordPartitioner(kgo.RoundRobinPartitioner()),
+		kgo.ProducerBatchMaxBytes(int32(l.BatchBytes)), kgo.ProducerLinger(l.Linger),
+		kgo.MaxBufferedRecords(maxBuffered), kgo.MaxProduceRequestsInflightPerBroker(l.InFlight),
+		kgo.RecordDeliveryTimeout(30 * time.Second),
+	}
+	switch l.Acks {
+	case 0:
+		opts = append(opts, kgo.RequiredAcks(kgo.NoAck()))
+	case 1:
+		opts = append(opts, kgo.RequiredAcks(kgo.LeaderAck()))
+	default:
+		opts = append(opts, kgo.RequiredAcks(kgo.AllISRAcks()))
+	}
+	if !l.Idempotent {
+		opts = append(opts, kgo.DisableIdempotentWrite())
+	}
+	codecs := map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(),
+		"snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()}
+	return append(opts, kgo.ProducerBatchCompression(codecs[l.Compression]))
+}
+
+// Produce implements Session.
+func (f *franz) Produce(ctx context.Context, worker int, feed Feed) (int64, error) {
+	client, err := kgo.NewClient(f.producerOptions()...)
+	if err != nil {
+		return 0, fmt.Errorf("producing client: %w", err)
+	}
+	defer client.Close()
+	run := &franzRun{feed: feed, sampled: feed.Saturating()}
+	for i := worker; ; i++ {
+		due, ok := feed.Next()
+		if !ok {
+			break
+		}
+		p := run.take(f.values[i%len(f.values)])
+		p.due = due
+		p.sent = due
+		if !run.sampled {
+			p.sent = schedule.Now()
+			putStamp(p.value, due)
+		} else if i%64 == 0 {
+			putStamp(p.value, due)
+		}
+		feed.Sent(due, p.sent, Send{Records: 1, Wire: int64(len(p.value) + recordOverhead)})
+		run.open.Add(1)
+		client.Produce(ctx, &p.record, run.promise(p))
+	}
+	if err := client.Flush(ctx); err != nil && ctx.Err() == nil {
+		return run.open.Load(), fmt.Errorf("flush: %w", err)
+	}
+	return run.open.Load(), run.failure()
+}
+
+// franzRun is the state of one Produce. Promises run one after the other, in a
+// goroutine of the client.
+type franzRun struct {
+	feed    Feed
+	sampled bool
+	open    atomic.Int64
+	pool    sync.Pool
+	now     int64
+	acks    int
+
+	mu    sync.Mutex
+	first error
+}
+
+func (r *franzRun) take(value []byte) *pending {
+	p, _ := r.pool.Get().(*pending)
+	if p == nil {
+		p = &pending{value: make([]byte, 0, len(value))}
+	}
+	p.value = append(p.value[:0], value...)
+	p.record = kgo.Record{Value: p.value}
+	return p
+}
+
+// promise accounts for one record. While saturating the clock is read once in
+// 64 records: latency is then only the length of the client's own queue.
+func (r *franzRun) promise(p *pending) func(*kgo.Record, error) {
+	return func(record *kgo.Record, err error) {
+		defer r.pool.Put(p)
+		r.open.Add(-1)
+		if err != nil {
+			r.feed.Failed(p.due, 1)
+			r.mu.Lock()
+			if r.first == nil && !errors.Is(err, context.Canceled) {
+				r.first = err
+			}
+			r.mu.Unlock()
+			return
+		}
+		if !r.sampled || r.acks%64 == 0 {
+			r.now = schedule.Now()
+		}
+		r.acks++
+		r.feed.Acked(Ack{Due: p.due, Sent: p.sent, Now: r.now, Records: 1, Wire: int64(len(p.value) + recordOverhead),
+			Partition: record.Partition, Offset: record.Offset})
+	}
+}
+
+func (r *franzRun) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.first != nil {
+		return fmt.Errorf("produce: %w", r.first)
+	}
+	return nil
+}
+
+func (f *franz) consumer(worker int) (*kgo.Client, error) {
+	from := map[int32]kgo.Offset{}
+	for _, p := range mine(worker, f.options.Load.Consumers, f.options.Load.Partitions) {
+		from[p] = kgo.NewOffset().At(0)
+	}
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(f.options.Bootstrap), kgo.ClientID(clientID),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{f.options.Topic: from}),
+		kgo.FetchMaxBytes(int32(max(f.options.Load.FetchMaxBytes*len(from), 1<<20))),
+		kgo.FetchMaxPartitionBytes(int32(f.options.Load.FetchMaxBytes)),
+		kgo.FetchMaxWait(500*time.Millisecond))
+	if err != nil {
+		return nil, fmt.Errorf("consuming client: %w", err)
+	}
+	return client, nil
+}
+
+// Fetch implements Session: it consumes from the beginning and returns at the
+// end of the log or with ctx.
+func (f *franz) Fetch(ctx context.Context, worker int, s Sink) error {
+	ends, err := f.admin.ends(ctx)
+	if err != nil {
+		return err
+	}
+	var left int64
+	for _, p := range mine(worker, f.options.Load.Consumers, f.options.Load.Partitions) {
+		left += ends[p]
+	}
+	return f.consume(ctx, worker, s, func(records int64) (more bool) {
+		left -= records
+		return left > 0
+	}, false)
+}
+
+// Follow implements Session.
+func (f *franz) Follow(ctx context.Context, worker int, s Sink) error {
+	return f.consume(ctx, worker, s, func(int64) bool { return true }, true)
+}
+
+func (f *franz) consume(ctx context.Context, worker int, s Sink, more func(records int64) bool, latencies bool) error {
+	client, err := f.consumer(worker)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for {
+		began := schedule.Now()
+		fetches := client.PollFetches(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := fetches.Err(); err != nil {
+			return fmt.Errorf("fetch: %w", err)
+		}
+		now := schedule.Now()
+		var records, wire int64
+		fetches.EachRecord(func(r *kgo.Record) {
+			records++
+			wire += int64(len(r.Value) + recordOverhead)
+			if latencies {
+				s.Latency(now - stamp(r.Value))
+				s.Seen(r.Partition, r.Offset, now)
+			}
+		})
+		s.Got(Got{Now: now, ServiceNs: now - began, Records: records, Wire: wire})
+		if !more(records) {
+			return nil
+		}
+	}
+}
+
+func putStamp(value []byte, due int64) { big.PutUint64(value, uint64(due)) }
+
+func stamp(value []byte) int64 {
+	if len(value) < stampBytes {
+		return 0
+	}
+	return int64(big.Uint64(value))
+}
