@@ -1,0 +1,104 @@
+package mapped
+
+import (
+	"tidemark/internal/invariant"
+	"tidemark/internal/vfs"
+)
+
+// windows are the parts of the file that an appender has mapped: the one being
+// filled and, once a segment has filled one, the next, whose pages a goroutine
+// makes present meanwhile. The first store to a page costs more than the copy:
+// the page is found, zeroed, given buffers and marked dirty. Done ahead, by the
+// other core and 2 MiB at a time, that is not the append's to wait for (measured
+// at 64 KiB, a segment's creation and removal included: 2.5 GB/s without, 2.9
+// ahead in 4 KiB pages, 2.4 in 2 MiB pages alone, 4.3 both). The goroutine also
+// unmaps the window before.
+//
+// The current window is the appender's alone; wait joins the goroutine, and
+// every change comes after a wait.
+type windows struct {
+	current, next *vfs.Mapping
+	// working is closed when the goroutine has ended; nil if there is none.
+	working chan struct{}
+}
+
+const (
+	// windowSize is how much of the file is mapped at a time, and so how much
+	// memory a segment that stopped growing may have dirty in vain.
+	windowSize = 8 << 20
+	// pieceSize is how much one call makes present: the address space is
+	// locked against the rest of the process meanwhile.
+	pieceSize = 2 << 20
+)
+
+// advance makes the window that holds position the current one; end is the end
+// of the allocated file.
+func (w *windows) advance(f vfs.File, position, end int64) error {
+	w.wait()
+	former := w.current
+	w.current = nil
+	base := position &^ (windowSize - 1)
+	if w.next == nil || w.next.Base() != base {
+		unmap(&w.next)
+		next, err := mapWindow(f, base, end)
+		if err != nil {
+			unmap(&former)
+			return err
+		}
+		w.next = next
+	}
+	w.current, w.next = w.next, nil
+	if former == nil {
+		return nil // The first window, perhaps the only one: nothing ahead of it.
+	}
+	w.current.PreferHuge()
+	if ahead := w.current.End(); ahead < end {
+		// Running ahead is a help, not a duty: if the window cannot be mapped
+		// now, the next advance tries again and tells.
+		w.next, _ = mapWindow(f, ahead, end)
+	}
+	w.working = make(chan struct{})
+	go work(w.working, former, w.next)
+	return nil
+}
+
+func mapWindow(f vfs.File, base, end int64) (*vfs.Mapping, error) {
+	return vfs.Map(f, base, min(base+windowSize, end), true)
+}
+
+// work is the goroutine beside the appender.
+func work(done chan<- struct{}, former, next *vfs.Mapping) {
+	defer close(done)
+	if next != nil {
+		next.PreferHuge()
+		for at := next.Base(); at < next.End(); at += pieceSize {
+			if err := next.Populate(at, min(at+pieceSize, next.End())); err != nil {
+				break // The copy meets the same page, and its error is told.
+			}
+		}
+	}
+	unmap(&former)
+}
+
+func (w *windows) wait() {
+	if w.working != nil {
+		<-w.working
+		w.working = nil
+	}
+}
+
+// drop unmaps everything.
+func (w *windows) drop() {
+	w.wait()
+	unmap(&w.current)
+	unmap(&w.next)
+}
+
+// unmap can fail only for an address that is not a mapping's.
+func unmap(m **vfs.Mapping) {
+	if *m != nil {
+		err := (*m).Unmap()
+		invariant.Check(err == nil, "unmap: %v", err)
+		*m = nil
+	}
+}
