@@ -74,6 +74,16 @@ type Chunk interface {
 	Release()
 }
 
+// FallbackChunk is a Chunk of an engine that cannot serve every writer its own
+// way and copies for the others (TLS, a buffer in memory). Who reports which
+// engine moved the bytes asks it.
+type FallbackChunk interface {
+	Chunk
+	// FallbackBytes is how many of the bytes sent so far were copied through a
+	// buffer of the process instead.
+	FallbackBytes() int64
+}
+
 // AppendSpec names a write method.
 type AppendSpec struct {
 	// Name is the value of storage.append.engine.
