@@ -24,7 +24,9 @@ type LineSeries struct {
 	Hollow    bool
 	// Label puts the name at the right end of the line.
 	Label bool
-	Thin  bool
+	// Beside puts the name beside its last mark instead.
+	Beside bool
+	Thin   bool
 }
 
 // Band is a shaded range of the horizontal axis.
@@ -111,7 +113,7 @@ func (l Lines) drawable(p Point) bool {
 func (l Lines) rightMargin() float64 {
 	margin := 16.0
 	for _, s := range l.Series {
-		if s.Label {
+		if s.Label || s.Beside {
 			margin = math.Max(margin, textWidth(s.Name, noteSize, false)+22)
 		}
 	}
@@ -175,6 +177,9 @@ func (l Lines) line(c *canvas, d draw.Canvas, p *plot.Plot, s LineSeries) {
 		}
 		drawMark(d, s.Shape, m, 4, s.Ink, s.Hollow)
 		c.target(m, 12, 12, l.tip(s, q))
+		if s.Beside {
+			d.FillText(lettering(noteSize, false, s.Ink, text.XLeft, text.YCenter), vg.Point{X: m.X + 10, Y: m.Y}, s.Name)
+		}
 	}
 }
 

@@ -26,6 +26,16 @@ type Row struct {
 	Hollow bool
 	Bold   bool
 	Tip    string
+	// Marks, where given, are drawn in place of the estimate: several figures of
+	// one row on the same axis.
+	Marks []Mark
+}
+
+// Mark is one of several figures of a row.
+type Mark struct {
+	Value float64
+	Ink   Ink
+	Shape Shape
 }
 
 // Line is a vertical reference, such as a calibrated ceiling.
@@ -42,9 +52,7 @@ type Rows struct {
 	Rows            []Row
 	Lines           []Line
 	// Band, where bounded, is shaded over the whole height: the base's interval.
-	Band Interval
-	// Bars draws a bar from zero to the value instead of a dot.
-	Bars  bool
+	Band  Interval
 	Width float64 // 0 means Wide
 }
 
@@ -86,7 +94,7 @@ func (r Rows) SVG() (out template.HTML, err error) {
 		r.references(d, p, lines, lanes)
 		for i, row := range r.Rows {
 			y := d.Y(p.Y.Norm(total - slots[i]))
-			r.row(c, d, p, row, y, labels, notes)
+			r.row(c, d, p, row, y, labels)
 		}
 	}))
 	p.Draw(area)
@@ -115,6 +123,9 @@ func (r Rows) values() []float64 {
 		}
 		for _, v := range row.Runs {
 			add(v)
+		}
+		for _, m := range row.Marks {
+			add(m.Value)
 		}
 	}
 	return out
@@ -205,49 +216,66 @@ func (r Rows) references(d draw.Canvas, p *plot.Plot, lines []Line, lanes lanes)
 }
 
 // row draws one row: label, single runs, interval, mark, note.
-func (r Rows) row(c *canvas, d draw.Canvas, p *plot.Plot, row Row, y vg.Length, labels, notes float64) {
+func (r Rows) row(c *canvas, d draw.Canvas, p *plot.Plot, row Row, y vg.Length, labels float64) {
 	name := Text
 	if row.Ink == Grey {
 		name = Grey
 	}
 	d.FillText(lettering(labelSize+1, row.Bold, name, text.XRight, text.YCenter), vg.Point{X: vg.Length(labels - 12), Y: y}, row.Label)
+	if len(row.Marks) > 0 {
+		r.marks(c, d, p, row, y)
+		return
+	}
 	if !finite(row.Value.Value, r.X.Log) {
 		d.FillText(lettering(noteSize, false, Grey, text.XLeft, text.YCenter), vg.Point{X: d.Min.X + 8, Y: y}, row.Note)
 		return
 	}
-	x := func(v float64) vg.Length {
-		if !finite(v, r.X.Log) {
-			return d.Min.X
-		}
-		return min(max(d.X(p.X.Norm(v)), d.Min.X), d.Max.X)
-	}
-	at := vg.Point{X: x(row.Value.Value), Y: y}
-	if r.Bars {
-		box(d, row.Ink, d.Min.X, y-7, at.X, y+7)
-	}
+	x := r.across(d, p)
 	for _, v := range row.Runs {
 		if finite(v, r.X.Log) {
 			d.StrokeLine2(stroke(Axis, 1.5), x(v), y-5, x(v), y+5)
 		}
 	}
 	if row.Value.Bounded {
-		style, cap := stroke(row.Ink, 2), stroke(row.Ink, 1.5)
-		if r.Bars {
-			style, cap = stroke(Text, 1.5), stroke(Text, 1.5)
-		}
 		low, high := x(row.Value.Low), x(row.Value.High)
-		d.StrokeLine2(style, low, y, high, y)
-		d.StrokeLine2(cap, low, y-4, low, y+4)
-		d.StrokeLine2(cap, high, y-4, high, y+4)
-	}
-	if !r.Bars {
-		drawMark(d, row.Shape, at, 5, row.Ink, row.Hollow)
-	}
-	if row.Note != "" {
-		ink := row.Ink
-		if r.Bars {
-			ink = Muted
+		d.StrokeLine2(stroke(row.Ink, 2), low, y, high, y)
+		for _, end := range []vg.Length{low, high} {
+			d.StrokeLine2(stroke(row.Ink, 1.5), end, y-4, end, y+4)
 		}
+	}
+	drawMark(d, row.Shape, vg.Point{X: x(row.Value.Value), Y: y}, 5, row.Ink, row.Hollow)
+	r.note(c, d, row, y, row.Ink)
+}
+
+// across turns values into places on the axis, cut to its ends.
+func (r Rows) across(d draw.Canvas, p *plot.Plot) func(float64) vg.Length {
+	return func(v float64) vg.Length {
+		if !finite(v, r.X.Log) {
+			return d.Min.X
+		}
+		return min(max(d.X(p.X.Norm(v)), d.Min.X), d.Max.X)
+	}
+}
+
+// marks draws a row of several figures on a thread from the left edge.
+func (r Rows) marks(c *canvas, d draw.Canvas, p *plot.Plot, row Row, y vg.Length) {
+	x := r.across(d, p)
+	end := d.Min.X
+	for _, m := range row.Marks {
+		end = max(end, x(m.Value))
+	}
+	d.StrokeLine2(stroke(Grid, 2), d.Min.X, y, end, y)
+	for _, m := range row.Marks {
+		if finite(m.Value, r.X.Log) {
+			drawMark(d, m.Shape, vg.Point{X: x(m.Value), Y: y}, 5, m.Ink, false)
+		}
+	}
+	r.note(c, d, row, y, Muted)
+}
+
+// note writes what stands at a row's right end and lays the tooltip over it all.
+func (r Rows) note(c *canvas, d draw.Canvas, row Row, y vg.Length, ink Ink) {
+	if row.Note != "" {
 		d.FillText(lettering(noteSize, false, ink, text.XLeft, text.YCenter), vg.Point{X: d.Max.X + 14, Y: y}, row.Note)
 	}
 	tip := row.Tip

@@ -165,3 +165,6 @@ func significant(v float64, digits int) string {
 	}
 	return s
 }
+
+// Precise is Plain with up to seven digits, for percentiles such as 99.999.
+func Precise(v float64) string { return significant(v, 7) }

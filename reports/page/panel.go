@@ -36,6 +36,8 @@ type Figure struct {
 	Heading string
 	Keys    []chart.Key
 	SVG     template.HTML
+	// Half is a picture of half the page's width.
+	Half bool
 	// Error stands in the place of a picture that could not be drawn.
 	Error string
 }

@@ -43,13 +43,10 @@ type Cell struct {
 	Class string `json:"class,omitempty"`
 }
 
-// word is a cell of text.
-func word(format string, args ...any) Cell {
-	if len(args) == 0 {
-		return Cell{Text: format}
-	}
-	return Cell{Text: fmt.Sprintf(format, args...)}
-}
+// word is a cell of text; wordf formats it.
+func word(s string) Cell { return Cell{Text: s} }
+
+func wordf(format string, args ...any) Cell { return word(fmt.Sprintf(format, args...)) }
 
 // number is a cell that reads as text and sorts and copies as v; a value that
 // does not exist is an empty cell.

@@ -1,0 +1,126 @@
+package page
+
+import (
+	"fmt"
+
+	"tidemark/bench/result"
+	"tidemark/reports/chart"
+	"tidemark/reports/dataset"
+)
+
+// cells is the table of all cells, one per experiment: the figures with their
+// intervals and the verdicts against the base.
+func cells(v *view) (Panel, error) {
+	p := Panel{
+		Lead:    "Every cell of every experiment. A verdict compares a cell with the base of its experiment, block by block; it is given from six blocks in common on.",
+		Caption: "Brackets hold the 95 % interval of the median, or the extremes where there are fewer than six runs. Verdicts: faster or slower where the interval of the ratio excludes 1 after Holm's correction, equivalent where it lies within ±5 %, else undecided.",
+		Open:    true,
+	}
+	total := 0
+	for _, e := range v.Experiments {
+		if len(e.Cells) == 0 {
+			continue
+		}
+		p.Tables = append(p.Tables, overview(e))
+		total += len(e.Cells)
+	}
+	if total == 0 {
+		return p, &MissingError{"the plan holds no cells"}
+	}
+	p.Title = fmt.Sprintf("%d cells in %d %s", total, len(p.Tables), plural(len(p.Tables), "experiment"))
+	return p, nil
+}
+
+// shownMetric is one pair of columns of the overview.
+type shownMetric struct {
+	m          dataset.Metric
+	name, unit string
+	f          chart.Format
+}
+
+// overviewMetrics are the figures by which an experiment of a kind is judged.
+func overviewMetrics(e *dataset.Experiment) []shownMetric {
+	all := []shownMetric{
+		{dataset.Produce, "produce", "records/s", chart.Count},
+		{dataset.Fetch, "fetch", "records/s", chart.Count},
+		{dataset.ProduceCost, "broker cost", "core-s per M records", chart.Plain},
+	}
+	if e.Kind == result.Paced {
+		all = []shownMetric{
+			{dataset.P50, "p50 response", "", chart.Nanoseconds},
+			{dataset.P99, "p99 response", "", chart.Nanoseconds},
+			{dataset.E2EP99, "p99 end to end", "", chart.Nanoseconds},
+		}
+	}
+	var out []shownMetric
+	for _, s := range all {
+		if measured(e, s.m) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func overview(e *dataset.Experiment) Table {
+	shown := overviewMetrics(e)
+	t := Table{Name: heading(e), Columns: []Column{text("cell")}}
+	for _, s := range shown {
+		t.Columns = append(t.Columns, num(s.name, s.unit), text("against base"))
+	}
+	t.Columns = append(t.Columns, text("bound by"), text("runs"))
+	for _, c := range ordered(e) {
+		name := word(axes(c, e.Axes))
+		if c.Base {
+			name = word("base").small(baseConfig(e))
+		}
+		line := []Cell{name}
+		for _, s := range shown {
+			i := c.Interval(s.m)
+			if i.N == 0 {
+				line = append(line, number(nan, ""), word("–"))
+				continue
+			}
+			line = append(line, number(i.Median, s.f(i.Median)).small(bracket(i, s.f)), against(c, s.m))
+		}
+		class := baseClass(c)
+		if len(c.Usable) == 0 {
+			class = "grey"
+		}
+		t.add(class, append(line, word(boundName(boundBy(c))), runsCell(c))...)
+	}
+	return t
+}
+
+// against is the verdict on a cell in one metric.
+func against(c *dataset.Cell, m dataset.Metric) Cell {
+	if c.Base {
+		return word("base").class("base")
+	}
+	p, ok := c.Pair(m)
+	if !ok {
+		return word("–")
+	}
+	said := word(verdict(m.Name, p)).class(string(p.Verdict))
+	if p.Ratio.N > 1 {
+		said = said.small(changes(p.Ratio))
+	}
+	return said
+}
+
+// runsCell says how many runs were used and what is wrong with the others.
+func runsCell(c *dataset.Cell) Cell {
+	if len(c.Runs) == 0 {
+		return word("did not run").class("invalid")
+	}
+	s := word(fmt.Sprint(len(c.Usable)))
+	d, bad := degraded(c), len(c.Runs)-len(c.Usable)
+	switch {
+	case bad > 0 && d > 0:
+		return s.small(fmt.Sprintf("%d degraded, %d invalid", d, bad)).class("invalid")
+	case bad > 0:
+		return s.small(fmt.Sprintf("%d invalid", bad)).class("invalid")
+	case d > 0:
+		return s.small(fmt.Sprintf("%d degraded", d)).class("degraded")
+	}
+	return s
+}

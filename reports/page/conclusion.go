@@ -1,0 +1,258 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+
+	"tidemark/bench/result"
+	"tidemark/reports/chart"
+	"tidemark/reports/dataset"
+)
+
+// Statement is one sentence of the conclusion. Kind says how strong it is: shown,
+// equivalent, undecided, or limit for what bounds the others.
+type Statement struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// Tile is one figure of the headline.
+type Tile struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Small string `json:"small,omitempty"`
+}
+
+// subject is a metric that conclusions are drawn on, and how a sentence speaks of it.
+type subject struct {
+	m    dataset.Metric
+	noun string
+}
+
+var subjects = []subject{
+	{dataset.Produce, "producing"},
+	{dataset.Fetch, "fetching"},
+	{dataset.P99, "p99 response time"},
+	{dataset.E2EP99, "p99 end-to-end time"},
+	{dataset.ProduceCost, "broker processor time per record produced"},
+}
+
+// judged is one comparison with the name of its cell.
+type judged struct {
+	name string
+	p    result.Pair
+}
+
+// conclude says what the intervals allow, and nothing else: every sentence is made
+// from verdicts of compare.json.
+func conclude(v *view) []Statement {
+	var out []Statement
+	for _, e := range v.Experiments {
+		for _, s := range subjects {
+			out = append(out, concludeOn(e, s)...)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, Statement{"undecided", "No cell was compared with a base, so nothing is claimed about differences."})
+	}
+	return append(out, limits(v)...)
+}
+
+func concludeOn(e *dataset.Experiment, s subject) []Statement {
+	by := map[result.Verdict][]judged{}
+	total := 0
+	for _, c := range ordered(e) {
+		if p, ok := c.Pair(s.m); ok {
+			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), p})
+			total++
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	where := fmt.Sprintf("%s, %s", e.Name, s.noun)
+	if total == len(by[result.TooFew]) {
+		return []Statement{{"undecided", fmt.Sprintf("%s: %d %s too few blocks in common with the base; nothing is claimed.", where, total, map[bool]string{true: "cell has", false: "cells have"}[total == 1])}}
+	}
+	var out []Statement
+	for _, verdict := range []result.Verdict{result.Faster, result.Slower} {
+		if some := by[verdict]; len(some) > 0 {
+			out = append(out, Statement{"shown", fmt.Sprintf("%s: %s than the base: %s.", where, better(s.m.Name, verdict), effects(some))})
+		}
+	}
+	if some := by[result.Equivalent]; len(some) > 0 {
+		out = append(out, Statement{"equivalent", fmt.Sprintf("%s: equivalent to the base within ±5 %%: %s.", where, names(some))})
+	}
+	if some := append(by[result.Undecided], by[result.TooFew]...); len(some) > 0 {
+		out = append(out, Statement{"undecided", fmt.Sprintf("%s: not decided: %s.", where, open(some))})
+	}
+	return out
+}
+
+// effects lists comparisons by size with their intervals.
+func effects(some []judged) string {
+	size := func(j judged) float64 { return math.Abs(math.Log(j.p.Ratio.Median)) }
+	sort.SliceStable(some, func(a, b int) bool { return size(some[a]) > size(some[b]) })
+	parts := make([]string, len(some))
+	for i, j := range some {
+		parts[i] = fmt.Sprintf("%s %s (%s, n = %d)", j.name, change(j.p.Ratio.Median), changes(j.p.Ratio), j.p.N)
+	}
+	return list(parts)
+}
+
+func names(some []judged) string {
+	parts := make([]string, len(some))
+	for i, j := range some {
+		parts[i] = j.name
+	}
+	return list(parts)
+}
+
+// open lists what is not decided and what would decide it.
+func open(some []judged) string {
+	parts := make([]string, len(some))
+	for i, j := range some {
+		parts[i] = fmt.Sprintf("%s (%s", j.name, changes(j.p.Ratio))
+		switch {
+		case j.p.Verdict == result.TooFew:
+			parts[i] = fmt.Sprintf("%s (n = %d is too few", j.name, j.p.N)
+		case j.p.NeedN > 0:
+			parts[i] += fmt.Sprintf("; about %d blocks would decide", j.p.NeedN)
+		}
+		parts[i] += ")"
+	}
+	return list(parts)
+}
+
+// limits are the sentences that bound all others.
+func limits(v *view) []Statement {
+	var out []Statement
+	say := func(format string, args ...any) {
+		out = append(out, Statement{"limit", fmt.Sprintf(format, args...)})
+	}
+	for _, e := range v.Experiments {
+		if e.Kind != result.Sustained {
+			continue
+		}
+		var kept []float64
+		for _, r := range usable(e) {
+			rows, err := v.Series(r)
+			if err != nil {
+				continue // the panel over time shows this error
+			}
+			if k, ok := keeps(rows); ok {
+				kept = append(kept, k)
+			}
+		}
+		if len(kept) > 0 {
+			say("%s: %s.", e.Name, lower(keptTitle(kept)))
+		}
+	}
+	if len(v.experiments(func(e *dataset.Experiment) bool { return e.Kind == result.Burst })) > 0 {
+		say("Burst cells write a bounded amount into the page cache; their rates are not what the disk sustains.")
+	}
+	if shared(v) {
+		say("Client and broker shared one machine: a cell whose client works harder leaves the broker less, and the reverse.")
+	}
+	if v.Env != nil && v.Env.Disk.Tmpfs {
+		say("The data directory is memory (tmpfs); nothing here speaks of a disk.")
+	}
+	if ratio, ok := v.Noise(); ok {
+		say("The same configuration under two names differs by up to %s here; smaller differences mean nothing.", chart.Percent(ratio))
+	}
+	t := v.tally()
+	if t.read > 0 {
+		say("%s", checkWords(t))
+	}
+	if t.invalid+t.failed > 0 {
+		say("%d %s invalid or failed and in no figure.", t.invalid+t.failed, map[bool]string{true: "run is", false: "runs are"}[t.invalid+t.failed == 1])
+	}
+	return out
+}
+
+// shared reports whether any run had its broker on the client's machine.
+func shared(v *view) bool {
+	for _, r := range v.Runs {
+		if r.Target == "process" {
+			return true
+		}
+	}
+	return false
+}
+
+func lower(s string) string { return strings.ToLower(s[:1]) + s[1:] }
+
+// headline is the one sentence at the top.
+func headline(v *view) string {
+	counts := map[result.Verdict]int{}
+	compared := 0
+	for _, e := range v.Experiments {
+		for _, c := range e.Cells {
+			for _, s := range subjects[:3] {
+				if p, ok := c.Pair(s.m); ok {
+					counts[p.Verdict]++
+					compared++
+				}
+			}
+		}
+	}
+	t := v.tally()
+	switch {
+	case t.finished() == 0:
+		return "No run of this invocation finished."
+	case compared == 0:
+		return fmt.Sprintf("%d finished %s, without a comparison.", t.finished(), plural(t.finished(), "run"))
+	case counts[result.TooFew] == compared:
+		return fmt.Sprintf("%d finished runs are too few for a verdict: six blocks in common with the base are the least.", t.finished())
+	}
+	shown := counts[result.Faster] + counts[result.Slower]
+	return fmt.Sprintf("Of %d comparisons of throughput and latency with a base, %d %s a difference, %d %s equivalence, and %d are not decided.",
+		compared, shown, map[bool]string{true: "shows", false: "show"}[shown == 1],
+		counts[result.Equivalent], map[bool]string{true: "shows", false: "show"}[counts[result.Equivalent] == 1],
+		counts[result.Undecided]+counts[result.TooFew])
+}
+
+// tiles are the figures under the headline: the bases, the runs, the noise, the
+// machine.
+func tiles(v *view) []Tile {
+	var out []Tile
+	for _, e := range v.Experiments {
+		if len(out) == 3 {
+			break
+		}
+		if e.Base == nil {
+			continue
+		}
+		m, f, unit := dataset.Produce, chart.Format(chart.Count), " records/s"
+		if e.Kind == result.Paced {
+			continue
+		}
+		i := e.Base.Interval(m)
+		if i.N == 0 {
+			continue
+		}
+		out = append(out, Tile{Name: heading(e) + ", base", Value: f(i.Median) + unit, Small: fmt.Sprintf("%s, n = %d", bracket(i, f), i.N)})
+	}
+	t := v.tally()
+	runs := Tile{Name: "runs", Value: fmt.Sprintf("%d valid", t.valid)}
+	var rest []string
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{t.degraded, "degraded"}, {t.invalid, "invalid"}, {t.failed, "failed"}, {t.pending, "not run"}} {
+		if c.n > 0 {
+			rest = append(rest, fmt.Sprintf("%d %s", c.n, c.word))
+		}
+	}
+	runs.Small = strings.Join(rest, ", ")
+	if runs.Small == "" {
+		runs.Small = "none degraded, invalid or failed"
+	}
+	noise := Tile{Name: "noise floor", Value: "not measured", Small: "no configuration ran under two names"}
+	if ratio, ok := v.Noise(); ok {
+		noise = Tile{Name: "noise floor", Value: "±" + chart.Percent(ratio), Small: "same configuration under two names"}
+	}
+	return append(out, runs, noise)
+}

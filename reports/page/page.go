@@ -1,0 +1,181 @@
+// Package page writes the report of one or more run folders: report.html, one file
+// that needs nothing else, and report.md beside it.
+//
+// The HTML opens from disk without a network and reads without JavaScript; the
+// script only sorts tables and copies CSV. Every panel is built on its own: what
+// cannot be made is replaced by its error, and the others stand. Invocations whose
+// machines differ in what matters never share a picture.
+//
+// It says only what the data allow: conclusions are made from the verdicts of
+// compare.json, and where there are none, that is said.
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tidemark/reports/dataset"
+)
+
+// makers are the panels of an invocation in reading order.
+var makers = []maker{
+	{"cells", "All cells", cells},
+	{"throughput", "Throughput per cell", throughput},
+	{"fetch", "Fetch throughput per read engine", fetch},
+	{"spectrum", "Percentile spectrum", spectra},
+	{"load", "Latency over offered load", load},
+	{"time", "Throughput over time", timeline},
+	{"cpu", "Processor cost", cost},
+	{"batch", "Batch size", batches},
+	{"compression", "Compression", compression},
+	{"ceiling", "Distance to the calibrated ceiling", distance},
+	{"lateness", "Schedule lateness", lateness},
+	{"noise", "Noise and run order", noise},
+	{"validity", "Validity", validity},
+	{"machine", "Machine and calibration", machine},
+}
+
+// Report is everything a rendering shows.
+type Report struct {
+	Title    string    `json:"title"`
+	Sections []Section `json:"sections"`
+	// Problems are folders that could not be read.
+	Problems []string `json:"problems,omitempty"`
+	// Across compares invocations: of one machine on shared axes, of several only
+	// by what differs between the machines.
+	Across []Panel `json:"across,omitempty"`
+}
+
+// Section is one invocation.
+type Section struct {
+	Name       string      `json:"name"`
+	Suite      string      `json:"suite"`
+	About      string      `json:"about,omitempty"`
+	Taken      string      `json:"taken,omitempty"`
+	Commit     string      `json:"commit,omitempty"`
+	Command    string      `json:"command,omitempty"`
+	Machine    string      `json:"machine"`
+	Key        string      `json:"key"`
+	Headline   string      `json:"headline"`
+	Tiles      []Tile      `json:"tiles"`
+	Conclusion []Statement `json:"conclusion"`
+	Panels     []Panel     `json:"panels"`
+	// Prefix keeps anchors apart where a report has several sections.
+	Prefix string `json:"-"`
+}
+
+// Load reads run folders and builds their report. Folders that cannot be read are
+// listed as problems; when none can be read, the error says why.
+func Load(folders ...string) (*Report, error) {
+	set, err := dataset.Load(folders...)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{}
+	var suites []string
+	for _, g := range set.Groups {
+		for _, inv := range g.Invocations {
+			s := section(inv, g.Key)
+			if len(r.Sections) > 0 {
+				s.Prefix = fmt.Sprintf("s%d-", len(r.Sections)+1)
+			}
+			r.Sections = append(r.Sections, s)
+			if len(suites) == 0 || suites[len(suites)-1] != s.Suite {
+				suites = append(suites, s.Suite)
+			}
+		}
+	}
+	r.Title = list(suites)
+	r.Across = across(set)
+	for _, p := range set.Problems {
+		r.Problems = append(r.Problems, p.Error())
+	}
+	return r, nil
+}
+
+func section(inv *dataset.Invocation, key string) Section {
+	v := &view{inv}
+	s := Section{
+		Name: inv.Name, Suite: inv.Plan.Suite, About: inv.Plan.About, Taken: inv.Plan.CreatedUTC, Commit: inv.Plan.Commit,
+		Command: strings.Join(inv.Plan.Command, " "), Machine: "an unknown machine", Key: key,
+	}
+	if s.Suite == "" {
+		s.Suite = inv.Name
+	}
+	if inv.Plan.Dirty {
+		s.Commit += " with local changes"
+	}
+	if inv.Env != nil {
+		s.Machine = machineLine(inv.Env)
+	}
+	s.Headline, s.Tiles, s.Conclusion = headline(v), tiles(v), conclude(v)
+	for _, m := range makers {
+		s.Panels = append(s.Panels, m.build(v))
+	}
+	return s
+}
+
+// Write builds the report of the folders and writes it into the last of them:
+// report.html and report.md for one folder, report-across.html and .md for several.
+// It returns the path of the HTML file.
+func Write(folders ...string) (path string, err error) {
+	if len(folders) == 0 {
+		return "", fmt.Errorf("write report: no folder given")
+	}
+	name := "report.html"
+	if len(folders) > 1 {
+		name = "report-across.html"
+	}
+	path = filepath.Join(folders[len(folders)-1], name)
+	r, err := Load(folders...)
+	if err != nil {
+		return "", err
+	}
+	return path, r.WriteFiles(path)
+}
+
+// WriteFiles writes the HTML to path and the Markdown beside it, each under a
+// temporary name first, so that a reader never sees half a report.
+func (r *Report) WriteFiles(path string) error {
+	beside := strings.TrimSuffix(path, filepath.Ext(path)) + ".md"
+	if beside == path {
+		return fmt.Errorf("write report %s: the name must not end in .md, which is the text beside it", path)
+	}
+	for _, f := range []struct {
+		path  string
+		write func(io.Writer) error
+	}{{path, r.HTML}, {beside, r.Markdown}} {
+		var b bytes.Buffer
+		if err := f.write(&b); err != nil {
+			return fmt.Errorf("write report %s: %w", f.path, err)
+		}
+		if err := replace(f.path, b.Bytes()); err != nil {
+			return fmt.Errorf("write report %s: %w", f.path, err)
+		}
+	}
+	return nil
+}
+
+// replace writes a file beside its place and renames it.
+func replace(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone after the rename
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Chmod(0o644)
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

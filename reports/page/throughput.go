@@ -1,0 +1,202 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+
+	"tidemark/bench/result"
+	"tidemark/reports/chart"
+	"tidemark/reports/dataset"
+)
+
+var nan = math.NaN()
+
+// throughput shows records per second of every cell with its interval, its single
+// runs, the base's interval as a band and the calibrated ceilings.
+func throughput(v *view) (Panel, error) {
+	exps := v.experiments(func(e *dataset.Experiment) bool { return saturating(e) && measured(e, dataset.Produce) })
+	if len(exps) == 0 {
+		return Panel{}, &MissingError{"no saturating cell of this invocation produced records"}
+	}
+	p := Panel{
+		Title: seen(exps, dataset.Produce, "records per second produced"),
+		Lead:  burstLead(exps),
+	}
+	var cells []*dataset.Cell
+	for _, e := range exps {
+		lines, beyond := v.ceilings(e)
+		p.Figures = append(p.Figures, cellsChart(e, dataset.Produce, "records per second acknowledged", chart.Count, chart.Wide.Width, lines))
+		if beyond != "" {
+			p.Notes = append(p.Notes, heading(e)+": beyond the axis lie "+beyond+".")
+		}
+		p.Tables = append(p.Tables, cellsTable(e, dataset.Produce, "records/s", chart.Count))
+		cells = append(cells, e.Cells...)
+	}
+	p.Caption = caption(cells, dataset.Produce) + " Dashed lines are what this machine reaches without a broker, converted to records of the base cell."
+	return p, nil
+}
+
+// fetch shows how fast records were read back, by read engine where the
+// experiment varies it.
+func fetch(v *view) (Panel, error) {
+	exps := v.experiments(func(e *dataset.Experiment) bool { return saturating(e) && measured(e, dataset.Fetch) })
+	if len(exps) == 0 {
+		return Panel{}, &MissingError{"no saturating cell of this invocation fetched records"}
+	}
+	p := Panel{Lead: "A consumer reads back from the start of the log, as fast as it can, what the produce phase wrote."}
+	var cells []*dataset.Cell
+	for _, e := range exps {
+		shown := *e
+		if axis := axisOf(e, "read.engine"); axis != "" {
+			shown.Cells = along(e, axis)
+		}
+		p.Figures = append(p.Figures, cellsChart(&shown, dataset.Fetch, "records per second read", chart.Count, chart.Wide.Width, v.fetchCeiling(e)))
+		p.Tables = append(p.Tables, cellsTable(e, dataset.Fetch, "records/s", chart.Count))
+		cells = append(cells, shown.Cells...)
+	}
+	p.Title = seen(exps, dataset.Fetch, "records per second read")
+	p.Caption = caption(cells, dataset.Fetch) + " The table holds every cell, the picture those that differ in the read engine, where the experiment varies it."
+	return p, nil
+}
+
+// cellsChart draws one metric of an experiment's cells.
+func cellsChart(e *dataset.Experiment, m dataset.Metric, label string, f chart.Format, width float64, lines []chart.Line) Figure {
+	c := chart.Rows{
+		Title: heading(e) + ": " + label,
+		X:     chart.AxisSpec{Label: label, Format: f},
+		Lines: lines,
+		Width: width,
+	}
+	c.Describe = fmt.Sprintf("One row per cell: a mark at the median, a line for the interval, ticks for single runs. %s.", howOf(e.Cells, m))
+	for _, cell := range ordered(e) {
+		if cell.Interval(m).N > 0 || len(cell.Usable) == 0 {
+			c.Rows = append(c.Rows, row(e, cell, m, f))
+		}
+	}
+	if width < chart.Wide.Width {
+		for i := range c.Rows {
+			c.Rows[i].Note = ""
+		}
+	}
+	if e.Base != nil {
+		c.Band = estimate(e.Base.Interval(m))
+	}
+	good, bad := better(m.Name, result.Faster), better(m.Name, result.Slower)
+	fig := draw(heading(e), verdictKeys(good, bad, c.Band.Bounded), c)
+	fig.Half = width < chart.Wide.Width
+	if fig.Half {
+		fig.Heading = label
+	}
+	return fig
+}
+
+// cellsTable is the data behind cellsChart.
+func cellsTable(e *dataset.Experiment, m dataset.Metric, unit string, f chart.Format) Table {
+	t := Table{Name: heading(e), Columns: []Column{
+		text("cell"), num("median", unit), num("low", unit), num("high", unit), num("n", "runs"),
+		num("ratio to base", ""), num("ratio low", ""), num("ratio high", ""), text("verdict"),
+	}}
+	for _, c := range ordered(e) {
+		i := c.Interval(m)
+		name := axes(c, e.Axes)
+		if i.N == 0 {
+			if len(c.Usable) == 0 {
+				t.add("grey", word(name), number(nan, ""), number(nan, ""), number(nan, ""), number(0, "0"),
+					number(nan, ""), number(nan, ""), number(nan, ""), wordf("no usable run: %s", reason(c)))
+			}
+			continue
+		}
+		cells := []Cell{word(name), number(i.Median, f(i.Median)), number(i.Low, f(i.Low)), number(i.High, f(i.High)), number(float64(i.N), fmt.Sprint(i.N))}
+		class := ""
+		switch p, ok := c.Pair(m); {
+		case c.Base:
+			class = "base"
+			cells = append(cells, number(1, "1"), number(nan, ""), number(nan, ""), word("base"))
+		case ok:
+			cells = append(cells, ratio(p.Ratio.Median), ratio(p.Ratio.Low), ratio(p.Ratio.High),
+				word(verdict(m.Name, p)).class(string(p.Verdict)))
+		default:
+			cells = append(cells, number(nan, ""), number(nan, ""), number(nan, ""), word("not compared"))
+		}
+		t.add(class, cells...)
+	}
+	return t
+}
+
+func ratio(v float64) Cell {
+	if v <= 0 {
+		return number(nan, "")
+	}
+	return number(v, fmt.Sprintf("%.3f", v))
+}
+
+// caption states the sample and the interval of a metric.
+func caption(cells []*dataset.Cell, m dataset.Metric) string {
+	return fmt.Sprintf("%s; %s. Small ticks are single runs, each with a fresh broker process and data directory.",
+		capital(howOf(cells, m)), samples(counts(cells, m)))
+}
+
+// burstLead says what a burst is where the pictures hold bursts.
+func burstLead(exps []*dataset.Experiment) string {
+	bursts, sustained := 0, 0
+	for _, e := range exps {
+		switch e.Kind {
+		case result.Burst:
+			bursts++
+		case result.Sustained:
+			sustained++
+		}
+	}
+	switch {
+	case bursts > 0 && sustained > 0:
+		return "Burst cells write a bounded amount into the page cache: they show what the code path takes, not what the disk sustains. The sustained cells stand beside them."
+	case bursts > 0:
+		return "Burst cells write a bounded amount into the page cache: they show what the code path takes, not what the disk sustains."
+	}
+	return ""
+}
+
+// seen is the heading of a panel: the largest effect that the intervals show, or
+// that they show none.
+func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string {
+	type effect struct {
+		name string
+		p    result.Pair
+	}
+	var shown []effect
+	compared, few := 0, 0
+	for _, e := range exps {
+		for _, c := range e.Cells {
+			p, ok := c.Pair(m)
+			if !ok {
+				continue
+			}
+			compared++
+			switch p.Verdict {
+			case result.Faster, result.Slower:
+				shown = append(shown, effect{axes(c, e.Axes), p})
+			case result.TooFew:
+				few++
+			}
+		}
+	}
+	name := capital(quantity)
+	switch {
+	case compared == 0:
+		return name + ", without a comparison"
+	case compared == few:
+		return name + ": too few blocks to compare any cell with its base"
+	case len(shown) == 0:
+		return name + ": no cell differs from its base by more than the intervals leave open"
+	}
+	size := func(e effect) float64 { return math.Abs(math.Log(e.p.Ratio.Median)) }
+	sort.SliceStable(shown, func(a, b int) bool { return size(shown[a]) > size(shown[b]) })
+	best := shown[0]
+	of := fmt.Sprintf("the largest of %d differences shown", len(shown))
+	if len(shown) == 1 {
+		of = "the only difference shown"
+	}
+	return strings.Join([]string{name + ":", best.name, "is", change(best.p.Ratio.Median), better(m.Name, best.p.Verdict) + ",", of}, " ")
+}

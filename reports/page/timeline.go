@@ -1,0 +1,179 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"sort"
+
+	"tidemark/bench/result"
+	"tidemark/reports/chart"
+	"tidemark/reports/dataset"
+)
+
+// timeline shows every sustained run second by second, so that a burst into the
+// page cache cannot pass for a rate.
+func timeline(v *view) (Panel, error) {
+	exps := v.experiments(func(e *dataset.Experiment) bool { return e.Kind == result.Sustained && len(usable(e)) > 0 })
+	if len(exps) == 0 {
+		return Panel{}, &MissingError{"no sustained cell was run"}
+	}
+	p := Panel{
+		Lead:    "One line per run, one point per interval of the run's own record. The first seconds fill the page cache; what remains is what the machine sustains.",
+		Caption: "Acknowledged records per second of each interval of the produce phase, warm-up included and shaded. No smoothing.",
+	}
+	for _, e := range exps {
+		fig, table, kept, err := v.overTime(e)
+		if err != nil {
+			return p, err
+		}
+		p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
+		if p.Title == "" {
+			p.Title = keptTitle(kept)
+		}
+	}
+	return p, nil
+}
+
+func usable(e *dataset.Experiment) []result.Run {
+	var out []result.Run
+	for _, c := range e.Cells {
+		out = append(out, c.Usable...)
+	}
+	return out
+}
+
+func (v *view) overTime(e *dataset.Experiment) (Figure, Table, []float64, error) {
+	c := chart.Lines{
+		Title:    heading(e) + ": records per second over time",
+		Describe: "Acknowledged records per second in each interval, one line per run.",
+		X:        chart.AxisSpec{Label: "seconds since the start of the run"},
+		Y:        chart.AxisSpec{Label: "records per second", Format: chart.Count, Min: 0, Max: nan},
+		Size:     chart.Size{Width: chart.Wide.Width, Height: 340},
+	}
+	t := Table{Name: heading(e), Columns: []Column{
+		text("cell"), num("block", ""), num("second", "s"), text("phase"), num("acknowledged", "records/s"), num("consumed", "records/s"), num("wire", "MB/s"), num("broker memory", "MiB"),
+	}}
+	var kept []float64
+	var missing error
+	warm := 0.0
+	for n, cell := range ordered(e) {
+		for i, r := range cell.Usable {
+			rows, err := v.Series(r)
+			if errors.Is(err, fs.ErrNotExist) {
+				missing = err
+				continue
+			}
+			if err != nil {
+				return Figure{}, t, nil, err
+			}
+			s := chart.LineSeries{Name: cellName(e, cell), Ink: chart.Series(n), Shape: chart.None, Label: i == 0, Thin: len(cell.Usable) > 1}
+			for _, row := range rows {
+				second(&t, cellName(e, cell), r.Block, row)
+				if row.LengthMs > 0 && (row.Phase == "warmup" || row.Phase == "window") {
+					s.Points = append(s.Points, chart.At(middle(row), perSecond(row.Acked, row)))
+				}
+				if row.Phase == "warmup" {
+					warm = math.Max(warm, float64(row.TMs)/1000)
+				}
+			}
+			c.Series = append(c.Series, s)
+			if k, ok := keeps(rows); ok {
+				kept = append(kept, k)
+			}
+		}
+	}
+	if len(c.Series) == 0 && missing != nil {
+		return Figure{}, t, nil, fmt.Errorf("no run has a series: %w", missing)
+	}
+	if warm > 0 {
+		c.Bands = []chart.Band{{From: 0, To: warm, Label: "warm-up"}}
+	}
+	c.Rules = v.sustainable(e)
+	var keys []chart.Key
+	for _, s := range c.Series {
+		if s.Label {
+			keys = append(keys, chart.Key{Label: s.Name, Ink: s.Ink, Shape: chart.None, Line: true})
+		}
+	}
+	return draw(heading(e), keys, c), t, kept, nil
+}
+
+// sustainable is the rate at which the disk alone takes records of the base cell.
+func (v *view) sustainable(e *dataset.Experiment) []chart.Rule {
+	cell := reference(e)
+	l, ok := v.Calib.Get(result.LimitDirect1M)
+	if cell == nil || !ok {
+		return nil
+	}
+	per := wirePerRecord(cell, producedWindow)
+	if per <= 0 {
+		return nil
+	}
+	return []chart.Rule{{Value: l.Value / per, Label: "disk with O_DIRECT, 1 MiB writes: " + chart.ByteRate(l.Value)}}
+}
+
+// cellName is a cell's short name in a legend.
+func cellName(e *dataset.Experiment, c *dataset.Cell) string {
+	group, label := rowName(c)
+	switch {
+	case c.Base && len(e.Cells) == 1 && c.Label != "":
+		return c.Label
+	case group != "" && group != "several at once":
+		return group + "=" + label
+	}
+	return label
+}
+
+func middle(r result.Row) float64 { return (float64(r.TMs) - float64(r.LengthMs)/2) / 1000 }
+
+func perSecond(n int64, r result.Row) float64 { return float64(n) / float64(r.LengthMs) * 1000 }
+
+func second(t *Table, cell string, block int, r result.Row) {
+	if r.LengthMs <= 0 {
+		return
+	}
+	acked, consumed := perSecond(r.Acked, r), perSecond(r.Consumed, r)
+	wire := perSecond(r.WireBytes, r) / 1e6
+	rss := float64(r.BrokerRSS) / (1 << 20)
+	t.add("", word(cell), number(float64(block), fmt.Sprint(block)), number(float64(r.TMs)/1000, fmt.Sprintf("%.2f", float64(r.TMs)/1000)), word(r.Phase),
+		number(acked, chart.Count(acked)), number(consumed, chart.Count(consumed)), number(wire, chart.Plain(wire)), number(rss, chart.Plain(rss)))
+}
+
+// firstSeconds is the length of the start that the rest of a run is held against.
+const firstSeconds = 5
+
+// keeps is the median rate after the first seconds ÷ the rate in them; ok is
+// false where the run is too short to tell.
+func keeps(rows []result.Row) (ratio float64, ok bool) {
+	var first, firstMs int64
+	var rest []float64
+	for _, r := range rows {
+		if r.LengthMs <= 0 || r.Phase != "warmup" && r.Phase != "window" {
+			continue
+		}
+		if r.TMs <= firstSeconds*1000 {
+			first, firstMs = first+r.Acked, firstMs+r.LengthMs
+			continue
+		}
+		rest = append(rest, perSecond(r.Acked, r))
+	}
+	if firstMs == 0 || first == 0 || len(rest) < 20 {
+		return 0, false
+	}
+	sort.Float64s(rest)
+	return dataset.Median(rest) / (float64(first) / float64(firstMs) * 1000), true
+}
+
+func keptTitle(kept []float64) string {
+	if len(kept) == 0 {
+		return "Throughput over time"
+	}
+	sort.Float64s(kept)
+	low, high := kept[0], kept[len(kept)-1]
+	if len(kept) == 1 || high-low < 0.005 {
+		return fmt.Sprintf("The sustained run kept %.0f %% of the rate of its first %d seconds", low*100, firstSeconds)
+	}
+	return fmt.Sprintf("Sustained runs kept %.0f to %.0f %% of the rate of their first %d seconds", low*100, high*100, firstSeconds)
+}

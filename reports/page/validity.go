@@ -1,0 +1,122 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"tidemark/bench/result"
+	"tidemark/reports/chart"
+)
+
+// tally counts runs by what they are worth.
+type tally struct {
+	valid, degraded, invalid, failed, pending int
+	read, lost, duplicate, reordered, corrupt int64
+}
+
+func (v *view) tally() tally {
+	var t tally
+	for _, r := range v.Runs {
+		switch r.Status {
+		case result.Degraded:
+			t.degraded++
+		case result.Invalid:
+			t.invalid++
+		default:
+			t.valid++
+		}
+		t.read += r.Check.Read
+		t.lost += r.Check.Lost
+		t.duplicate += r.Check.Duplicate
+		t.reordered += r.Check.Reordered
+		t.corrupt += r.Check.Corrupt
+	}
+	for _, s := range v.State.Runs {
+		switch s.State {
+		case result.Failed:
+			t.failed++
+		case result.Planned, result.Running:
+			t.pending++
+		}
+	}
+	return t
+}
+
+func (t tally) finished() int { return t.valid + t.degraded + t.invalid }
+
+// validity lists every run that is not plainly valid, and what reading back showed.
+func validity(v *view) (Panel, error) {
+	t := v.tally()
+	p := Panel{Title: fmt.Sprintf("%d of %d finished runs are valid", t.valid, t.finished())}
+	if t.degraded+t.invalid+t.failed == 0 && t.finished() > 0 {
+		p.Title = fmt.Sprintf("All %d finished runs are valid", t.valid)
+	}
+	var notes []string
+	if v.State.Interrupted {
+		notes = append(notes, fmt.Sprintf("The invocation was interrupted; %d planned %s did not run.", t.pending, plural(t.pending, "run")))
+	} else if !v.State.Finished && t.pending > 0 {
+		notes = append(notes, fmt.Sprintf("The invocation is not finished: %d planned %s are still to come.", t.pending, plural(t.pending, "run")))
+	}
+	notes = append(notes, checkWords(t))
+	if v.Computed {
+		notes = append(notes, "This folder holds no comparison; medians and extremes were taken from the runs, and no verdict is given.")
+	}
+	p.Notes = notes
+	p.Lead = "Degraded runs are used, with their reasons in view; invalid ones are in no figure. What is not listed is valid."
+	table := Table{Name: "runs that are not plainly valid", Columns: []Column{
+		num("order", ""), text("experiment"), text("cell"), num("block", ""), text("status"), text("reasons and warnings"),
+	}}
+	for _, r := range v.Runs {
+		why := append(append([]string(nil), r.Reasons...), r.Warnings...)
+		if r.Status == result.Valid && len(why) == 0 {
+			continue
+		}
+		class := ""
+		if r.Status != result.Valid {
+			class = "grey"
+		}
+		table.add(class, number(float64(r.Order), fmt.Sprint(r.Order)), word(r.Experiment), word(v.nameOf(r.Experiment, r.Cell, r.Label)), number(float64(r.Block), fmt.Sprint(r.Block)),
+			word(string(r.Status)).class(string(r.Status)), word(strings.Join(why, "; ")))
+	}
+	for _, s := range v.State.Runs {
+		if s.State == result.Failed {
+			table.add("grey", number(float64(s.Order), fmt.Sprint(s.Order)), word(""), word(v.nameOf("", s.Cell, s.Cell)), number(float64(s.Block), fmt.Sprint(s.Block)), word("failed").class("invalid"), word(s.Error))
+		}
+	}
+	if len(table.Rows) > 0 {
+		p.Tables, p.Open = []Table{table}, true
+	}
+	if t.finished() == 0 {
+		return p, &MissingError{"no run finished"}
+	}
+	return p, nil
+}
+
+// nameOf names the cell of a run by its axes.
+func (v *view) nameOf(experiment, cell, fallback string) string {
+	for _, e := range v.Experiments {
+		if experiment != "" && e.Name != experiment {
+			continue
+		}
+		if c := e.Cell(cell); c != nil {
+			if c.Base {
+				return "base"
+			}
+			return axes(c, e.Axes)
+		}
+	}
+	return fallback
+}
+
+// checkWords says what reading everything back showed.
+func checkWords(t tally) string {
+	if t.read == 0 {
+		return "No run read its records back to check them."
+	}
+	bad := t.lost + t.duplicate + t.reordered + t.corrupt
+	read := chart.Count(float64(t.read))
+	if bad == 0 {
+		return fmt.Sprintf("%s records were read back and checked: none lost, duplicated, reordered or corrupt.", read)
+	}
+	return fmt.Sprintf("%s records were read back and checked: %d lost, %d duplicated, %d reordered, %d corrupt.", read, t.lost, t.duplicate, t.reordered, t.corrupt)
+}
