@@ -42,7 +42,9 @@ func partitionPath(tp TopicPartition) string {
 
 func statePath(tp TopicPartition) string { return partitionPath(tp) + "/state" }
 
-func configPath(entity EntityType, name string) string { return "/config/" + string(entity) + "/" + name }
+func configPath(entity EntityType, name string) string {
+	return "/config/" + string(entity) + "/" + name
+}
 
 func deleteTopicPath(name string) string { return deleteTopicsPath + "/" + name }
 
