@@ -45,8 +45,10 @@ type Broker struct {
 	// ZookeeperConnectionTimeout is zookeeper.connection.timeout.ms.
 	ZookeeperConnectionTimeout time.Duration
 
-	// LogDir is the one data directory (log.dirs, log.dir).
-	LogDir string
+	// LogDirs are the data directories (log.dirs, log.dir), at least one.
+	LogDirs []string
+	// RecoveryThreads is num.recovery.threads.per.data.dir; 0 means one per CPU.
+	RecoveryThreads int32
 	// NumPartitions is num.partitions: of topics created without a count.
 	NumPartitions int32
 	// DefaultReplicationFactor is default.replication.factor.

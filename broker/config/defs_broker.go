@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -27,10 +26,12 @@ var brokerDefs = []Def{
 	broker("zookeeper.connection.timeout.ms", func(b *Broker) *time.Duration { return &b.ZookeeperConnectionTimeout }, millis, "18000",
 		"How long a starting broker waits for the metadata store.", lasting(time.Millisecond)),
 
-	broker("log.dirs", func(b *Broker) *string { return &b.LogDir }, text, "tidemark-data",
-		"Data directory; a relative one is taken from where the broker is started. One directory is served.",
-		[]rule[string]{{"one directory", func(s string) bool { return s != "" && !strings.Contains(s, ",") }}},
+	broker("log.dirs", func(b *Broker) *[]string { return &b.LogDirs }, list, "tidemark-data",
+		"Data directories, comma separated; relative ones are taken from where the broker is started. A new partition goes to the directory with the fewest.",
+		[]rule[[]string]{{"at least one directory", func(v []string) bool { return len(v) > 0 }}},
 		others(Other{"log.dir", 1})),
+	broker("num.recovery.threads.per.data.dir", func(b *Broker) *int32 { return &b.RecoveryThreads }, integer, "0",
+		"Logs that are opened at one time at start; 0 means one per CPU.", atLeast[int32](0)),
 	broker("num.partitions", func(b *Broker) *int32 { return &b.NumPartitions }, integer, "1",
 		"Partitions of a topic that is created without a number of them.", atLeast[int32](1)),
 	broker("default.replication.factor", func(b *Broker) *int32 { return &b.DefaultReplicationFactor }, integer, "1",

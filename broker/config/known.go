@@ -1,4 +1,92 @@
 package config
 
-var unserved = map[string]string{}
-var unservedTopic = map[string]string{}
+// unserved are Kafka's broker names that this broker does not act upon, with
+// what to know about it. They are accepted with a warning, so that a stock
+// server.properties starts; a name whose neglect would be unsafe is in refused.
+var unserved = merge(
+	why("requests are handled on their connection's goroutine",
+		"num.network.threads", "num.io.threads", "queued.max.requests", "background.threads", "num.replica.fetchers",
+		"num.replica.alter.log.dirs.threads", "socket.listen.backlog.size"),
+	why("there are no consumer groups yet",
+		"group.initial.rebalance.delay.ms", "group.max.session.timeout.ms", "group.max.size", "group.min.session.timeout.ms",
+		"group.consumer.assignors", "group.coordinator.rebalance.protocols", "group.coordinator.threads",
+		"offset.metadata.max.bytes", "offsets.commit.required.acks", "offsets.commit.timeout.ms", "offsets.load.buffer.size",
+		"offsets.retention.check.interval.ms", "offsets.retention.minutes", "offsets.topic.compression.codec",
+		"offsets.topic.num.partitions", "offsets.topic.replication.factor", "offsets.topic.segment.bytes"),
+	why("there are no transactions yet",
+		"transaction.abort.timed.out.transaction.cleanup.interval.ms", "transaction.max.timeout.ms",
+		"transaction.partition.verification.enable", "transaction.remove.expired.transaction.cleanup.interval.ms",
+		"transaction.state.log.load.buffer.size", "transaction.state.log.min.isr", "transaction.state.log.num.partitions",
+		"transaction.state.log.replication.factor", "transaction.state.log.segment.bytes", "transactional.id.expiration.ms"),
+	why("there is one broker",
+		"auto.leader.rebalance.enable", "leader.imbalance.check.interval.seconds", "leader.imbalance.per.broker.percentage",
+		"unclean.leader.election.enable", "controlled.shutdown.enable", "controlled.shutdown.max.retries",
+		"controlled.shutdown.retry.backoff.ms", "controller.socket.timeout.ms", "replica.fetch.backoff.ms",
+		"replica.fetch.max.bytes", "replica.fetch.min.bytes", "replica.fetch.response.max.bytes", "replica.fetch.wait.max.ms",
+		"replica.lag.time.max.ms", "replica.selector.class", "replica.socket.receive.buffer.bytes", "replica.socket.timeout.ms",
+		"inter.broker.listener.name", "inter.broker.protocol.version", "security.inter.broker.protocol",
+		"reserved.broker.max.id", "broker.id.generation.enable"),
+	why("nothing is compacted yet",
+		"log.cleaner.backoff.ms", "log.cleaner.dedupe.buffer.size", "log.cleaner.delete.retention.ms", "log.cleaner.enable",
+		"log.cleaner.io.buffer.load.factor", "log.cleaner.io.buffer.size", "log.cleaner.io.max.bytes.per.second",
+		"log.cleaner.max.compaction.lag.ms", "log.cleaner.min.cleanable.ratio", "log.cleaner.min.compaction.lag.ms",
+		"log.cleaner.threads"),
+	why("metadata lives in ZooKeeper's layout, not in KRaft",
+		"process.roles", "controller.quorum.voters", "controller.quorum.bootstrap.servers", "controller.listener.names",
+		"metadata.log.dir", "metadata.log.max.record.bytes.between.snapshots", "metadata.log.segment.bytes",
+		"metadata.max.retention.bytes", "metadata.max.retention.ms", "zookeeper.metadata.migration.enable"),
+	why("batches are kept in format v2",
+		"log.message.format.version", "log.message.downconversion.enable", "log.message.timestamp.difference.max.ms"),
+	why("the append engine decides", "log.preallocate"),
+	why("",
+		"alter.config.policy.class.name", "create.topic.policy.class.name", "auto.include.jmx.reporter", "metric.reporters",
+		"metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms", "kafka.metrics.reporters",
+		"kafka.metrics.polling.interval.secs", "compression.level", "connections.max.reauth.ms",
+		"connection.failed.authentication.delay.ms", "fetch.purgatory.purge.interval.requests",
+		"producer.purgatory.purge.interval.requests", "delete.records.purgatory.purge.interval.requests",
+		"max.connections.per.ip.overrides", "max.incremental.fetch.session.cache.slots", "max.request.partition.size.limit",
+		"listener.security.protocol.map", "request.timeout.ms", "quota.window.num", "quota.window.size.seconds",
+		"controller.quota.window.num", "controller.quota.window.size.seconds", "zookeeper.max.in.flight.requests",
+		"zookeeper.set.acl", "log.dir.failure.timeout.ms", "telemetry.max.bytes", "unstable.api.versions.enable",
+		"remote.log.storage.system.enable"),
+)
+
+// refused are names that a warning is not enough for: whoever sets them relies
+// on them for safety.
+var refused = merge(
+	why("there is no authorization, so this setting cannot be honoured", "authorizer.class.name", "super.users", "allow.everyone.if.no.acl.found"),
+	why("there is no authentication, so this setting cannot be honoured",
+		"sasl.enabled.mechanisms", "sasl.mechanism.inter.broker.protocol", "sasl.jaas.config"),
+	why("there is no TLS, so this setting cannot be honoured",
+		"ssl.keystore.location", "ssl.keystore.password", "ssl.key.password", "ssl.truststore.location", "ssl.truststore.password",
+		"ssl.client.auth", "ssl.keystore.type", "ssl.truststore.type", "ssl.keystore.key", "ssl.keystore.certificate.chain",
+		"ssl.truststore.certificates"),
+)
+
+// unservedTopic are Kafka's topic names that are kept with a topic and have no
+// effect.
+var unservedTopic = merge(
+	why("nothing is compacted yet", "delete.retention.ms", "max.compaction.lag.ms", "min.cleanable.dirty.ratio", "min.compaction.lag.ms"),
+	why("there is one broker", "follower.replication.throttled.replicas", "leader.replication.throttled.replicas", "unclean.leader.election.enable"),
+	why("batches are kept in format v2", "message.downconversion.enable", "message.format.version", "message.timestamp.difference.max.ms"),
+	why("the append engine decides", "preallocate"),
+	why("", "remote.storage.enable", "local.retention.bytes", "local.retention.ms"),
+)
+
+func why(reason string, names ...string) map[string]string {
+	m := make(map[string]string, len(names))
+	for _, n := range names {
+		m[n] = reason
+	}
+	return m
+}
+
+func merge(maps ...map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, m := range maps {
+		for k, v := range m {
+			all[k] = v
+		}
+	}
+	return all
+}

@@ -1,9 +1,9 @@
 package config
 
-// nearest returns the candidate with the smallest edit distance to name, the
+// Nearest returns the candidate with the smallest edit distance to name, the
 // first in order when several are equal, or "" when all are farther than a
 // third of name's length.
-func nearest(name string, candidates []string) string {
+func Nearest(name string, candidates []string) string {
 	best, bestDistance := "", len(name)/3+1
 	for _, c := range candidates {
 		if d := editDistance(name, c, bestDistance); d < bestDistance {

@@ -87,9 +87,12 @@ func ParseSettings(settings []Setting) (*Broker, error) {
 func (b *Broker) apply(s Setting, rank map[string]int) error {
 	entry, ok := names[s.Name]
 	if !ok {
-		if why, known := unserved[s.Name]; known {
-			b.warnings = append(b.warnings, fmt.Sprintf("%s: %s has no effect here%s", s.Origin, s.Name, why))
+		if reason, known := unserved[s.Name]; known {
+			b.warnings = append(b.warnings, warning(s, reason))
 			return nil
+		}
+		if reason, known := refused[s.Name]; known {
+			return s.locate(fmt.Errorf("%s: %s", s.Name, reason))
 		}
 		return s.locate(unknown(s.Name, brokerNames()))
 	}
@@ -107,6 +110,17 @@ func (b *Broker) apply(s Setting, rank map[string]int) error {
 	s.Origin.Name = s.Name
 	b.origins[entry.def.Name] = s.Origin
 	return nil
+}
+
+func warning(s Setting, reason string) string {
+	text := fmt.Sprintf("%s has no effect here", s.Name)
+	if reason != "" {
+		text += ": " + reason
+	}
+	if s.Origin.Line > 0 || s.Origin.Source == SourceFlag {
+		text = s.Origin.String() + ": " + text
+	}
+	return text
 }
 
 // locate puts the place of a setting in front of what is wrong with it.

@@ -61,7 +61,7 @@ func FindTopic(name string) (Def, bool) {
 // NearestName returns the known broker or topic name that is written most like
 // name, or "" when none is close.
 func NearestName(name string) string {
-	return nearest(name, append(brokerNames(), allTopicNames()...))
+	return Nearest(name, append(brokerNames(), allTopicNames()...))
 }
 
 // UnknownNameError is the error for a name that is neither honoured nor known
@@ -79,7 +79,7 @@ func (e *UnknownNameError) Error() string {
 }
 
 func unknown(name string, candidates []string) error {
-	return &UnknownNameError{Name: name, Nearest: nearest(name, candidates)}
+	return &UnknownNameError{Name: name, Nearest: Nearest(name, candidates)}
 }
 
 func brokerNames() []string { return keys(names) }

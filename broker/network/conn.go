@@ -216,7 +216,7 @@ func (c *conn) afterClose(f func()) (stop func() bool) {
 	}
 	c.mu.Unlock()
 	if closed {
-		f()
+		go f()
 	}
 	return func() bool {
 		c.mu.Lock()

@@ -117,9 +117,9 @@ type Conn struct {
 	done chan struct{}
 }
 
-// AfterClose calls f once, on the closing goroutine, when the connection is
-// closed, or at once if it is. It serves what waits without a goroutine. stop
-// takes f back and reports whether that was in time.
+// AfterClose calls f once the connection is closed, never on the caller's
+// goroutine. It serves what waits without a goroutine. stop takes f back and
+// reports whether that was in time.
 func (c *Conn) AfterClose(f func()) (stop func() bool) { return c.c.afterClose(f) }
 
 // Done is closed when the connection is; what waits for its sake can give up.
@@ -145,6 +145,9 @@ type Request struct {
 	build func() *wire.Response
 	err   error
 }
+
+// AfterClose is Conn.AfterClose.
+func (r *Request) AfterClose(f func()) (stop func() bool) { return r.c.afterClose(f) }
 
 // ReleaseBody gives the frame's memory back before the answer; Body is gone
 // with it. For requests that wait long.

@@ -1,0 +1,13 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// commands lists the tree's first level in the order of the help text.
+var commands = []func(*App) *cobra.Command{
+	newBrokerCommand,
+	newZkCommand,
+	newTopicsCommand,
+	newLogCommand,
+	newEnginesCommand,
+	newVersionCommand,
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tidemark/broker/config"
+)
+
+// strict makes every wrong command, flag and number of arguments below c an
+// error of ExitUsage that names the nearest right one.
+func strict(c *cobra.Command) {
+	c.SetFlagErrorFunc(flagError)
+	if c.HasSubCommands() && !c.Runnable() {
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return unknownCommand(c, args[0])
+		}
+	} else if args := c.Args; args != nil {
+		c.Args = func(c *cobra.Command, list []string) error {
+			if err := args(c, list); err != nil {
+				return Usagef("%w (usage: %s)", err, c.UseLine())
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		strict(sub)
+	}
+}
+
+func unknownCommand(c *cobra.Command, name string) error {
+	var candidates []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			candidates = append(candidates, sub.Name())
+		}
+	}
+	message := fmt.Sprintf("%s has no command %q", c.CommandPath(), name)
+	if near := config.Nearest(name, candidates); near != "" {
+		return Usagef("%s; did you mean %q?", message, near)
+	}
+	return Usagef("%s (there are: %s)", message, strings.Join(candidates, ", "))
+}
+
+func flagError(c *cobra.Command, err error) error {
+	var wrong string
+	if _, name, found := strings.Cut(err.Error(), "unknown flag: --"); found {
+		wrong = name
+	}
+	var candidates []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { candidates = append(candidates, f.Name) })
+	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { candidates = append(candidates, f.Name) })
+	if near := config.Nearest(wrong, candidates); wrong != "" && near != "" {
+		return Usagef("%w; did you mean --%s?", err, near)
+	}
+	return Usagef("%w (%s --help lists the flags)", err, c.CommandPath())
+}
