@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// resources is what a broker process holds at one moment.
+type resources struct {
+	goroutines, descriptors int
+	anonymousKiB            int
+}
+
+// TestResourcesReturnToBase loads a broker from many connections, then lets go:
+// within 30 s its goroutines and descriptors are what they were before, and its
+// anonymous memory within a tenth.
+func TestResourcesReturnToBase(t *testing.T) {
+	metrics := freeAddress(t)
+	b := startBroker(t, "metrics.listener="+metrics)
+	topics := []string{"buffered", "mapped"}
+	for _, engine := range topics {
+		createTopic(t, b, engine, 4, "storage.append.engine", engine, "storage.read.engine", "sendfile")
+	}
+	loadAndLeave(t, b, topics) // opens segments and fills caches that stay, as they should
+	base := settle(t, b, metrics, nil)
+
+	for range 3 {
+		loadAndLeave(t, b, topics)
+	}
+	after := settle(t, b, metrics, &base)
+	t.Logf("base %+v, after load %+v", base, after)
+	if !after.within(base) {
+		t.Errorf("30 s after the load the broker holds %+v, want the base %+v", after, base)
+	}
+}
+
+// loadAndLeave produces and fetches from 20 clients at once and closes them all.
+func loadAndLeave(t *testing.T, b *brokerProcess, topics []string) {
+	t.Helper()
+	done := make(chan error)
+	const clients = 20
+	for i := range clients {
+		go func() { done <- loadOnce(b, topics[i%len(topics)]) }()
+	}
+	for range clients {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func loadOnce(b *brokerProcess, topic string) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Bootstrap), kgo.DefaultProduceTopic(topic), kgo.ConsumeTopics(topic))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	value := make([]byte, 1000)
+	for range 10_000 {
+		client.Produce(ctx, &kgo.Record{Value: value}, nil)
+	}
+	if err := client.Flush(ctx); err != nil {
+		return fmt.Errorf("produce to %s: %w", topic, err)
+	}
+	for read := 0; read < 5_000; {
+		fetches := client.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return fmt.Errorf("fetch from %s: %w", topic, err)
+		}
+		read += fetches.NumRecords()
+	}
+	return nil
+}
+
+// settle polls until the broker holds what want says, or for 30 s. Without a
+// want it takes the state after the connections are gone and memory was given back.
+func settle(t *testing.T, b *brokerProcess, metrics string, want *resources) resources {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	if want == nil {
+		time.Sleep(time.Until(deadline)) // a base needs the same 30 s as the state compared with it
+		return held(t, b, metrics)
+	}
+	for {
+		now := held(t, b, metrics)
+		if now.within(*want) || time.Now().After(deadline) {
+			return now
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+func (r resources) within(base resources) bool {
+	return r.goroutines <= base.goroutines && r.descriptors <= base.descriptors && r.anonymousKiB*10 <= base.anonymousKiB*11
+}
+
+func held(t *testing.T, b *brokerProcess, metrics string) resources {
+	t.Helper()
+	pid := b.cmd.Process.Pid
+	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resources{
+		goroutines:   number(t, scrape(t, metrics), `(?m)^go_goroutines (\d+)$`),
+		descriptors:  len(descriptors),
+		anonymousKiB: number(t, string(status), `RssAnon:\s+(\d+) kB`),
+	}
+}
+
+func number(t *testing.T, text, pattern string) int {
+	t.Helper()
+	match := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if match == nil {
+		t.Fatalf("no %s in %d bytes", pattern, len(text))
+	}
+	n, err := strconv.Atoi(match[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// scrape reads the metrics page over a connection of its own, closed at once.
+func scrape(t *testing.T, address string) string {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	resp, err := client.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var body strings.Builder
+	if _, err := io.Copy(&body, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return body.String()
+}
