@@ -71,6 +71,7 @@ type Waiter struct {
 
 	mu      sync.Mutex // held while a method of op runs
 	ended   bool
+	stop    func() bool // of CancelWith; nil for none
 	first   [1]watch // room for the common case, one key
 	watches []watch
 }
@@ -103,6 +104,20 @@ func (p *Purgatory) Park(op Operation, d time.Duration, keys ...*Key) *Waiter {
 // and more than once.
 func (w *Waiter) Cancel() { w.end(Operation.Cancel) }
 
+// CancelWith passes Cancel to register, which calls it when the client goes away
+// or at once if it has gone, and calls what register returns once the operation
+// has ended, so that nothing is left behind on a connection that lives on.
+func (w *Waiter) CancelWith(register func(cancel func()) (stop func() bool)) {
+	stop := register(w.Cancel)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		stop()
+		return
+	}
+	w.stop = stop
+}
+
 func (w *Waiter) expire() { w.end(Operation.Expire) }
 
 func (w *Waiter) end(how func(Operation)) {
@@ -131,6 +146,10 @@ func (w *Waiter) try() {
 func (w *Waiter) unlink() {
 	w.ended = true
 	w.purgatory.wheel.Stop(&w.timer)
+	if w.stop != nil {
+		w.stop()
+		w.stop = nil
+	}
 	for i := range w.watches {
 		w.watches[i].key.remove(&w.watches[i])
 	}

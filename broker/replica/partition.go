@@ -239,5 +239,13 @@ func (p *Partition) Available(r ReadRequest) int64 {
 // Ready reports whether there is at least one record to read, or an error to
 // tell.
 func (p *Partition) Ready(r ReadRequest) bool {
-	return p.check(r.LeaderEpoch) != nil || r.Offset < p.bound(r.Isolation) || r.Offset > p.log.LogEndOffset()
+	return r.Offset < p.bound(r.Isolation) || p.MustTell(r)
 }
+
+// MustTell reports whether Read would fail.
+func (p *Partition) MustTell(r ReadRequest) bool {
+	return p.check(r.LeaderEpoch) != nil || r.Offset < p.log.LogStartOffset() || r.Offset > p.log.LogEndOffset()
+}
+
+// HasReplica reports whether the broker is one of the partition's replicas.
+func (p *Partition) HasReplica(broker int32) bool { return contains(p.lead.Load().replicas, broker) }

@@ -50,6 +50,11 @@ type TopicConfig struct {
 	MinInsyncReplicas int32
 }
 
+// NewTopicConfig returns Kafka's defaults, without engines.
+func NewTopicConfig() TopicConfig {
+	return TopicConfig{Log: commitlog.DefaultOptions(), MinInsyncReplicas: 1}
+}
+
 // Options configure a Manager.
 type Options struct {
 	BrokerID  int32

@@ -1,0 +1,45 @@
+package api
+
+import (
+	"regexp"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/protocol/wire"
+)
+
+// ApiVersions (18): what is served. Version 3 added the client's name and
+// version (KIP-511), 4 a feature minimum of 0. The response's header is always
+// version 0, which wire sees to.
+
+// clientInfo is Kafka's rule for client_software_name and …_version.
+var clientInfo = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
+
+func apiVersions(s *Server, req *kmsg.ApiVersionsRequest) kmsg.Response {
+	resp := kmsg.NewPtrApiVersionsResponse()
+	if req.Version >= 3 && (!clientInfo.MatchString(req.ClientSoftwareName) || !clientInfo.MatchString(req.ClientSoftwareVersion)) {
+		resp.ErrorCode = int16(wire.InvalidRequest)
+		return resp
+	}
+	resp.ApiKeys = make([]kmsg.ApiVersionsResponseApiKey, 0, len(s.table))
+	for i := range s.table {
+		resp.ApiKeys = append(resp.ApiKeys, advertised(&s.table[i]))
+	}
+	return resp
+}
+
+func advertised(r *row) kmsg.ApiVersionsResponseApiKey {
+	k := kmsg.NewApiVersionsResponseApiKey()
+	k.ApiKey, k.MinVersion, k.MaxVersion = r.key, r.advertisedMin, r.max
+	return k
+}
+
+// answerUnknownVersion answers a version that is not known, whose body cannot be
+// read, in version 0 with the range that is: clients start again with that.
+func answerUnknownVersion(c call) {
+	c.header.Version = 0
+	resp := kmsg.NewPtrApiVersionsResponse()
+	resp.ErrorCode = int16(wire.UnsupportedVersion)
+	resp.ApiKeys = []kmsg.ApiVersionsResponseApiKey{advertised(rowFor(wire.KeyAPIVersions))}
+	c.to.Reply(wire.NewResponse(c.header, resp))
+}

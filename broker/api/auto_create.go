@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"tidemark/coordinator/controller"
+)
+
+// maxWanted bounds how many topics wait to be created at a time; clients ask
+// again for those beyond it.
+const maxWanted = 256
+
+// creationTimeout bounds one creation.
+const creationTimeout = 30 * time.Second
+
+// creations makes, one after another in the background, the topics that clients
+// asked about (Kafka's AutoTopicCreationManager). mu guards the fields below it.
+type creations struct {
+	server *Server
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mu      sync.Mutex
+	wanted  map[string]bool
+	queue   []string
+	running bool
+}
+
+func newCreations(s *Server) *creations {
+	c := &creations{server: s, wanted: make(map[string]bool)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// want creates the topic soon, with the broker's defaults.
+func (c *creations) want(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wanted[name] || len(c.wanted) >= maxWanted || c.ctx.Err() != nil {
+		return
+	}
+	c.wanted[name] = true
+	c.queue = append(c.queue, name)
+	if !c.running {
+		c.running = true
+		c.done.Go(c.run)
+	}
+}
+
+// run works until nothing is wanted.
+func (c *creations) run() {
+	for {
+		c.mu.Lock()
+		if len(c.queue) == 0 {
+			c.running = false
+			c.mu.Unlock()
+			return
+		}
+		name := c.queue[0]
+		c.queue = c.queue[1:]
+		c.mu.Unlock()
+		c.create(name)
+		c.mu.Lock()
+		delete(c.wanted, name)
+		c.mu.Unlock()
+	}
+}
+
+func (c *creations) create(name string) {
+	ctx, cancel := context.WithTimeout(c.ctx, creationTimeout)
+	defer cancel()
+	o := &c.server.o
+	b := o.Configs.Broker()
+	_, err := o.Controller.CreateTopic(ctx, controller.TopicRequest{
+		Name: name, Partitions: b.NumPartitions, ReplicationFactor: int16(b.DefaultReplicationFactor),
+	})
+	switch {
+	case err == nil:
+		o.Logger.Info("topic was created because a client asked about it", "topic", name)
+	case !errors.Is(err, controller.ErrTopicExists) && c.ctx.Err() == nil:
+		o.Logger.Warn("topic was not created", "topic", name, "error", err)
+	}
+}
+
+// close gives up what is still wanted and waits for the rest.
+func (c *creations) close() {
+	c.mu.Lock()
+	c.cancel()
+	c.queue = nil
+	c.mu.Unlock()
+	c.done.Wait()
+}

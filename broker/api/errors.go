@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"tidemark/broker/replica"
+	"tidemark/commitlog"
+	"tidemark/coordinator/controller"
+	"tidemark/coordinator/znode"
+	"tidemark/protocol/record"
+	"tidemark/protocol/wire"
+)
+
+// What handlers themselves find wrong.
+var (
+	errInvalidConfig    = errors.New("invalid configuration")
+	errInvalidRequest   = errors.New("invalid request")
+	errInvalidTopic     = errors.New("topic name is not allowed")
+	errUnknownTopic     = errors.New("unknown topic")
+	errUnknownTopicID   = errors.New("unknown topic id")
+	errInvalidAcks      = errors.New("acks must be -1, 0 or 1")
+	errTimedOut         = errors.New("replicas did not confirm in time")
+	errDeletionDisabled = errors.New("delete.topic.enable is false")
+)
+
+// codes maps errors to protocol codes; the first match wins, so the narrower
+// comes first.
+var codes = []struct {
+	err  error
+	code wire.ErrorCode
+}{
+	{replica.ErrStorage, wire.KafkaStorageError},
+	{commitlog.ErrFailed, wire.KafkaStorageError},
+	{replica.ErrNotLeader, wire.NotLeaderOrFollower},
+	{replica.ErrUnknownPartition, wire.UnknownTopicOrPartition},
+	{replica.ErrFencedEpoch, wire.FencedLeaderEpoch},
+	{replica.ErrUnknownEpoch, wire.UnknownLeaderEpoch},
+	{replica.ErrNotEnoughReplicas, wire.NotEnoughReplicas},
+	{commitlog.ErrOffsetOutOfRange, wire.OffsetOutOfRange},
+	{commitlog.ErrRecordListTooLarge, wire.RecordListTooLarge},
+	{commitlog.ErrOutOfOrderSequence, wire.OutOfOrderSequenceNumber},
+	{commitlog.ErrInvalidProducerEpoch, wire.InvalidProducerEpoch},
+	// The partition is being closed or moved: the client asks who leads now.
+	{commitlog.ErrClosed, wire.NotLeaderOrFollower},
+	{record.ErrTooLarge, wire.MessageTooLarge},
+	{record.ErrInvalidTimestamp, wire.InvalidTimestamp},
+	{record.ErrTransactional, wire.InvalidTxnState},
+	{record.ErrUnsupportedCodec, wire.UnsupportedCompressionType},
+	{record.ErrInvalidRecord, wire.InvalidRecord},
+	{record.ErrCorrupt, wire.CorruptMessage},
+	{record.ErrShort, wire.CorruptMessage},
+
+	{errInvalidTopic, wire.InvalidTopicException},
+	{errUnknownTopicID, wire.UnknownTopicID},
+	{errInvalidAcks, wire.InvalidRequiredAcks},
+	{errTimedOut, wire.RequestTimedOut},
+
+	{errInvalidConfig, wire.InvalidConfig},
+	{errInvalidRequest, wire.InvalidRequest},
+	{errUnknownTopic, wire.UnknownTopicOrPartition},
+	{errDeletionDisabled, wire.TopicDeletionDisabled},
+	{controller.ErrNotController, wire.NotController},
+	{controller.ErrTopicExists, wire.TopicAlreadyExists},
+	{controller.ErrUnknownTopicID, wire.UnknownTopicID},
+	{controller.ErrUnknownTopic, wire.UnknownTopicOrPartition},
+	{controller.ErrInvalidTopic, wire.InvalidTopicException},
+	{controller.ErrInvalidReplicationFactor, wire.InvalidReplicationFactor},
+	{controller.ErrInvalidPartitions, wire.InvalidPartitions},
+	{controller.ErrInvalidAssignment, wire.InvalidReplicaAssignment},
+	{controller.ErrClosed, wire.NotController},
+	{znode.ErrFenced, wire.NotController},
+	{context.DeadlineExceeded, wire.RequestTimedOut},
+	{context.Canceled, wire.RequestTimedOut},
+}
+
+// codeOf maps an error; fallback stands for one that has no code of its own.
+func codeOf(err error, fallback wire.ErrorCode) wire.ErrorCode {
+	if err == nil {
+		return wire.None
+	}
+	for i := range codes {
+		if errors.Is(err, codes[i].err) {
+			return codes[i].code
+		}
+	}
+	return fallback
+}
+
+// partitionCode maps an error of a partition. What is not foreseen is answered
+// as something that clients retry: UNKNOWN_SERVER_ERROR makes a Java producer
+// raise its epoch and write the batch again.
+func partitionCode(err error) wire.ErrorCode { return codeOf(err, wire.NotLeaderOrFollower) }
+
+// adminCode maps an error of a topic or configuration operation.
+func adminCode(err error) wire.ErrorCode { return codeOf(err, wire.UnknownServerError) }
+
+// message is an error's text for a response; nil for none.
+func message(err error) *string {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	return &text
+}

@@ -1,0 +1,295 @@
+package api
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"tidemark/broker/purgatory"
+	"tidemark/broker/replica"
+	"tidemark/protocol/wire"
+)
+
+// Fetch (1), versions 4 to 17. 5 brought the log start offset, 7 fetch sessions
+// (always answered with session 0: "none"), 9 leader epochs, 10 zstd, 11 the
+// rack, 12 tagged fields and diverging epochs, 13 topic ids, 15 moved the
+// replica id into a tagged field, 16 the current leader's address (KIP-951).
+
+const (
+	firstZstdFetch     = 10
+	firstTopicIDFetch  = 13
+	firstFlexibleFetch = 12
+)
+
+// consumer is the replica id of a client that is no broker.
+const consumer int32 = -1
+
+// fetch is one request being answered; one that need not wait is recycled.
+type fetch struct {
+	server   *Server
+	call     call
+	replica  int32
+	wait     time.Duration
+	minBytes int64
+	maxBytes int64
+	session  int32
+	topics   int
+	parts    []fetchPart
+}
+
+// fetchPart is one partition of the request.
+type fetchPart struct {
+	topic    string   // set where the request names topics
+	id       [16]byte // set where it has ids
+	newTopic bool     // the first of its topic in the request
+	siblings int32    // at the first: how many partitions the topic has here
+	index    int32
+
+	partition *replica.Partition
+	read      replica.ReadRequest
+	lastEpoch int32 // of the record before the offset, as the fetcher knows it; −1 unknown
+	err       error // found when the partition was looked up
+}
+
+var fetches = sync.Pool{New: func() any { return new(fetch) }}
+
+func handleFetch(s *Server, c call) {
+	f := fetches.Get().(*fetch)
+	f.server, f.call = s, c
+	if err := f.decode(); err != nil {
+		f.recycle()
+		c.to.Fail(err)
+		return
+	}
+	f.call.body, f.call.header.ClientID = nil, nil // they alias the frame
+	if f.session != 0 {
+		resp := f.writer(wire.FetchSessionIDNotFound, 0).Finish(nil)
+		f.recycle()
+		c.to.Reply(resp)
+		return
+	}
+	for i := range f.parts {
+		f.resolve(&f.parts[i])
+	}
+	if f.wait <= 0 || f.satisfied() {
+		resp := f.respond()
+		f.recycle()
+		c.to.Reply(resp)
+		return
+	}
+	f.park()
+}
+
+// decode reads the body. Topic names are found as the replica manager's strings,
+// so that nothing is kept of the frame and nothing is allocated for known topics.
+func (f *fetch) decode() error {
+	version := f.call.header.Version
+	r := reader{src: f.call.body, flexible: version >= firstFlexibleFetch}
+	f.replica = consumer
+	if version < 15 {
+		f.replica = r.int32()
+	}
+	f.wait = time.Duration(max(r.int32(), 0)) * time.Millisecond
+	f.minBytes, f.maxBytes = int64(r.int32()), int64(r.int32())
+	f.maxBytes = min(f.maxBytes, int64(f.server.o.Configs.Broker().FetchMaxBytes))
+	f.minBytes = min(f.minBytes, f.maxBytes)
+	isolation := replica.ReadUncommitted
+	if r.int8() == 1 {
+		isolation = replica.ReadCommitted
+	}
+	f.session = 0
+	if version >= 7 {
+		f.session = r.int32()
+		r.int32() // session epoch: there are no sessions
+	}
+	if err := f.decodeTopics(&r, version, isolation); err != nil {
+		return err
+	}
+	if version >= 7 {
+		skipForgotten(&r, version)
+	}
+	if version >= 11 {
+		r.str() // rack
+	}
+	r.tags(func(tag uint32, value reader) {
+		if tag == 1 && version >= 15 {
+			f.replica = value.int32()
+		}
+	})
+	if f.replica != consumer {
+		for i := range f.parts {
+			f.parts[i].read.Isolation = replica.ReadAll
+		}
+	}
+	return r.err(f.call.header)
+}
+
+func (f *fetch) decodeTopics(r *reader, version int16, isolation replica.Isolation) error {
+	f.topics = 0
+	for topics := r.array(5); topics > 0 && !r.bad; topics-- {
+		var name string
+		var id [16]byte
+		if version >= firstTopicIDFetch {
+			id = r.uuid()
+		} else {
+			name = f.server.topicName(r.str())
+		}
+		partitions := r.array(16)
+		first := len(f.parts)
+		for i := range partitions {
+			part := fetchPart{topic: name, id: id, newTopic: i == 0, lastEpoch: -1}
+			part.read.Isolation = isolation
+			part.decode(r, version)
+			if r.bad {
+				break
+			}
+			if len(f.parts) == maxPartitions {
+				return fmt.Errorf("%w: more than %d partitions", wire.ErrMalformed, maxPartitions)
+			}
+			f.parts = append(f.parts, part)
+		}
+		r.tags(nil)
+		if len(f.parts) > first {
+			f.parts[first].siblings = int32(len(f.parts) - first)
+			f.topics++
+		}
+	}
+	return nil
+}
+
+func (part *fetchPart) decode(r *reader, version int16) {
+	part.index = r.int32()
+	part.read.LeaderEpoch = replica.AnyEpoch
+	if version >= 9 {
+		part.read.LeaderEpoch = max(r.int32(), replica.AnyEpoch)
+	}
+	part.read.Offset = r.int64()
+	if version >= 12 {
+		part.lastEpoch = r.int32()
+	}
+	if version >= 5 {
+		r.int64() // a follower's log start offset
+	}
+	part.read.MaxBytes = int64(max(r.int32(), 0))
+	r.tags(nil)
+}
+
+// skipForgotten reads over what a fetch session would drop.
+func skipForgotten(r *reader, version int16) {
+	for topics := r.array(5); topics > 0 && !r.bad; topics-- {
+		if version >= firstTopicIDFetch {
+			r.uuid()
+		} else {
+			r.str()
+		}
+		r.take(4 * r.array(4))
+		r.tags(nil)
+	}
+}
+
+// topicName is the name as a string, without allocating where the topic is here.
+func (s *Server) topicName(name []byte) string {
+	if t := s.o.Replicas.TopicBytes(name); t != nil {
+		return t.Name
+	}
+	return string(name)
+}
+
+// resolve finds the partition.
+func (f *fetch) resolve(part *fetchPart) {
+	s := f.server
+	var t *replica.Topic
+	switch {
+	case f.call.header.Version < firstTopicIDFetch:
+		if t = s.o.Replicas.Topic(part.topic); t == nil && !replica.ValidName(part.topic) {
+			part.err = errInvalidTopic
+			return
+		}
+	case part.id == [16]byte{}:
+		part.err = errUnknownTopicID
+		return
+	default:
+		if t = s.o.Replicas.TopicByID(part.id); t == nil {
+			known := s.o.Metadata.View().TopicByID(part.id)
+			if known == nil {
+				part.err = errUnknownTopicID
+				return
+			}
+			part.topic = known.Name
+		} else {
+			part.topic = t.Name
+		}
+	}
+	if t != nil {
+		part.partition = t.Partition(part.index)
+	}
+	if part.partition == nil {
+		part.err = s.absent(part.topic, part.index)
+		return
+	}
+	if f.replica >= 0 && !part.partition.HasReplica(f.replica) {
+		part.err = replica.ErrNotLeader // as Kafka answers a fetcher that is no replica
+	}
+}
+
+// satisfied reports whether the request is to be answered now: there are as many
+// bytes as it waits for, or an error to tell.
+func (f *fetch) satisfied() bool {
+	if len(f.parts) == 0 || f.minBytes <= 0 {
+		return true
+	}
+	var bytes int64
+	for i := range f.parts {
+		part := &f.parts[i]
+		switch {
+		case part.err != nil:
+			return true
+		case !part.partition.Ready(part.read):
+			continue
+		case f.minBytes == 1, part.partition.MustTell(part.read), part.diverged() != nil:
+			return true
+		}
+		if bytes += part.partition.Available(part.read); bytes >= f.minBytes {
+			return true
+		}
+	}
+	return false
+}
+
+// park waits for records; fetch is a purgatory.Operation.
+func (f *fetch) park() {
+	var one [1]*purgatory.Key
+	keys := one[:0]
+	for i := range f.parts {
+		keys = append(keys, &f.parts[i].partition.Changed)
+	}
+	f.call.to.ReleaseBody()
+	w := f.server.purgatory.Park(f, f.wait, keys...)
+	w.CancelWith(f.call.to.AfterClose)
+}
+
+// TryComplete answers once there is enough. The reading is left to the client's
+// connection, so that a producer that wakes many fetches does not do their work.
+func (f *fetch) TryComplete() bool {
+	if !f.satisfied() {
+		return false
+	}
+	f.call.to.ReplyWith(f.respond)
+	return true
+}
+
+// Expire answers with what there is.
+func (f *fetch) Expire() { f.call.to.ReplyWith(f.respond) }
+
+// Cancel gives up.
+func (f *fetch) Cancel() { f.call.to.NoReply() }
+
+func (f *fetch) recycle() {
+	if cap(f.parts) > maxRecycledParts {
+		return
+	}
+	clear(f.parts)
+	f.parts = f.parts[:0]
+	f.call, f.server = call{}, nil
+	fetches.Put(f)
+}

@@ -1,0 +1,180 @@
+package api
+
+import (
+	"encoding/binary"
+	"io"
+
+	"tidemark/broker/replica"
+	"tidemark/engines"
+	"tidemark/protocol/record"
+	"tidemark/protocol/wire"
+)
+
+// writer starts the response.
+func (f *fetch) writer(code wire.ErrorCode, topics int) *wire.FetchWriter {
+	return wire.NewFetchWriter(f.call.header, wire.FetchHead{ErrorCode: code}, topics)
+}
+
+// respond reads the partitions in the order of the request until the response is
+// full. The first that has anything gives at least one whole batch, whatever the
+// limits (KIP-74); the others stop at them.
+func (f *fetch) respond() *wire.Response {
+	w := f.writer(wire.None, f.topics)
+	left := max(f.maxBytes, 0)
+	empty := true
+	var elsewhere []int32
+	for i := range f.parts {
+		part := &f.parts[i]
+		if part.newTopic {
+			w.Topic(part.topic, part.id, int(part.siblings))
+		}
+		answer := f.answer(part, left, empty)
+		if answer.Records != nil {
+			left = max(left-answer.Records.Len(), 0)
+			empty = false
+		}
+		if answer.CurrentLeader != nil {
+			elsewhere = append(elsewhere, answer.CurrentLeader.LeaderID)
+		}
+		w.Partition(&answer)
+	}
+	return w.Finish(f.server.endpoints(elsewhere))
+}
+
+// answer reads one partition.
+func (f *fetch) answer(part *fetchPart, left int64, empty bool) wire.FetchPartition {
+	a := wire.FetchPartition{
+		Index: part.index, PreferredReadReplica: -1,
+		HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1,
+	}
+	if part.err != nil {
+		f.tell(&a, part, part.err)
+		return a
+	}
+	read := part.read
+	read.MaxBytes = min(read.MaxBytes, left)
+	read.WholeBatch = empty
+	if left == 0 && !empty {
+		read.MaxBytes = 0
+	}
+	chunk, offsets, err := part.readChunk(read, f.call.header.Version)
+	a.HighWatermark, a.LastStableOffset, a.LogStartOffset = offsets.HighWatermark, offsets.LastStable, offsets.LogStart
+	if err != nil {
+		f.tell(&a, part, err)
+		return a
+	}
+	if a.DivergingEpoch = part.diverged(); a.DivergingEpoch != nil && chunk != nil {
+		chunk.Release()
+		chunk = nil
+	}
+	a.Records = chunk
+	if read.Isolation == replica.ReadCommitted {
+		a.Aborted = []wire.AbortedTransaction{}
+	}
+	return a
+}
+
+// tell puts an error, and who leads instead, into the answer.
+func (f *fetch) tell(a *wire.FetchPartition, part *fetchPart, err error) {
+	a.ErrorCode = partitionCode(err)
+	if a.ErrorCode != wire.NotLeaderOrFollower && a.ErrorCode != wire.FencedLeaderEpoch {
+		return
+	}
+	if t := f.server.o.Metadata.View().Topic(part.topic); t != nil {
+		if p, ok := t.Partition(part.index); ok && p.Leader >= 0 {
+			a.CurrentLeader = &wire.LeaderEpoch{LeaderID: p.Leader, LeaderEpoch: p.LeaderEpoch}
+		}
+	}
+}
+
+// endpoints says where the named leaders listen, each once.
+func (s *Server) endpoints(leaders []int32) []wire.NodeEndpoint {
+	var out []wire.NodeEndpoint
+	for i, id := range leaders {
+		if contains(leaders[:i], id) {
+			continue
+		}
+		if b, ok := s.o.Metadata.View().Broker(id); ok {
+			e := wire.NodeEndpoint{NodeID: b.ID, Host: b.Host, Port: b.Port}
+			if b.Rack != "" {
+				e.Rack = &b.Rack
+			}
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func contains(list []int32, id int32) bool {
+	for _, v := range list {
+		if v == id {
+			return true
+		}
+	}
+	return false
+}
+
+// diverged returns where the fetcher's last leader epoch ends in this log, if the
+// fetcher has records beyond that (KIP-595's truncation on fetch).
+func (part *fetchPart) diverged() *wire.EpochEnd {
+	if part.lastEpoch < 0 || part.partition == nil {
+		return nil
+	}
+	epoch, end := part.partition.EndOffsetForEpoch(part.lastEpoch)
+	if epoch < part.lastEpoch || end < part.read.Offset {
+		return &wire.EpochEnd{Epoch: epoch, EndOffset: end}
+	}
+	return nil
+}
+
+// readChunk reads; a client from before zstd gets an error instead of batches
+// that it cannot read.
+func (part *fetchPart) readChunk(read replica.ReadRequest, version int16) (engines.Chunk, replica.Offsets, error) {
+	chunk, offsets, err := part.partition.Read(read)
+	if err != nil || chunk == nil || version >= firstZstdFetch {
+		return chunk, offsets, err
+	}
+	var scan codecScan
+	_, err = chunk.WriteTo(&scan)
+	chunk.Release()
+	if err != nil {
+		return nil, offsets, err
+	}
+	if scan.zstd {
+		return nil, offsets, record.ErrUnsupportedCodec
+	}
+	return part.partition.Read(read)
+}
+
+// codecScan looks through the headers of the batches written to it.
+type codecScan struct {
+	header [record.HeaderSize]byte
+	have   int   // bytes of header that are there
+	skip   int64 // bytes of the current batch that are still to come
+	zstd   bool
+}
+
+var _ io.Writer = (*codecScan)(nil)
+
+// Write takes the next bytes.
+func (s *codecScan) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		if s.skip > 0 {
+			step := min(s.skip, int64(len(p)))
+			s.skip -= step
+			p = p[step:]
+			continue
+		}
+		took := copy(s.header[s.have:], p)
+		s.have += took
+		p = p[took:]
+		if s.have < len(s.header) {
+			break
+		}
+		s.zstd = s.zstd || record.Batch(s.header[:]).Codec() == record.Zstd
+		s.skip = 12 + int64(binary.BigEndian.Uint32(s.header[8:])) - record.HeaderSize
+		s.have = 0
+	}
+	return n, nil
+}

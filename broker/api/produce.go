@@ -1,0 +1,250 @@
+package api
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/broker/purgatory"
+	"tidemark/broker/replica"
+	"tidemark/commitlog"
+	"tidemark/protocol/record"
+	"tidemark/protocol/wire"
+)
+
+// Produce (0), versions 3 to 11: one batch per partition, written as it came.
+// 3 brought batches of magic 2, 5 the log start offset in the response, 7 zstd,
+// 8 errors per record (KIP-467), 9 tagged fields, 10 the current leader
+// (KIP-951), 11 nothing (KIP-890 part 1). Versions 0 to 2 carry message sets and
+// are refused by the table.
+
+// firstZstdProduce is the version from which zstd batches are taken.
+const firstZstdProduce = 7
+
+// produce is one request being answered; it is recycled.
+type produce struct {
+	server  *Server
+	call    call
+	acks    int16
+	timeout time.Duration
+	parts   []producePart
+	resp    kmsg.ProduceResponse
+}
+
+// producePart is one partition of the request and its result.
+type producePart struct {
+	topic    []byte // aliases the frame
+	newTopic bool   // the first of its topic in the request
+	index    int32
+	records  []byte // aliases the frame
+
+	partition *replica.Partition
+	moved     bool // the high watermark moved: whoever waits is to be woken
+	info      commitlog.AppendInfo
+	err       error
+}
+
+var produces = sync.Pool{New: func() any { return new(produce) }}
+
+// maxRecycledParts bounds what a recycled request keeps.
+const maxRecycledParts = 256
+
+func handleProduce(s *Server, c call) {
+	p := produces.Get().(*produce)
+	p.server, p.call = s, c
+	if err := p.decode(); err != nil {
+		p.recycle()
+		c.to.Fail(err)
+		return
+	}
+	for i := range p.parts {
+		p.append(&p.parts[i])
+	}
+	if p.acks == replica.AckAll && !p.replicated() {
+		p.park()
+		return
+	}
+	p.finish()
+}
+
+// decode splits the body; records stay where they are.
+func (p *produce) decode() error {
+	r := reader{src: p.call.body, flexible: p.call.header.Version >= 9}
+	r.str() // transactional id: transactions are refused batch by batch
+	p.acks = r.int16()
+	p.timeout = time.Duration(max(r.int32(), 0)) * time.Millisecond
+	for topics := r.array(5); topics > 0 && !r.bad; topics-- {
+		topic := r.str()
+		partitions := r.array(5)
+		for i := range partitions {
+			part := producePart{topic: topic, newTopic: i == 0, index: r.int32(), records: r.bytes()}
+			r.tags(nil)
+			if r.bad {
+				break
+			}
+			if len(p.parts) == maxPartitions {
+				return fmt.Errorf("%w: more than %d partitions", wire.ErrMalformed, maxPartitions)
+			}
+			p.parts = append(p.parts, part)
+		}
+		r.tags(nil)
+	}
+	r.tags(nil)
+	return r.err(p.call.header)
+}
+
+// append checks one partition's part and writes its batch.
+func (p *produce) append(part *producePart) {
+	part.info = commitlog.AppendInfo{BaseOffset: -1, LastOffset: -1, LogAppendTimeMs: -1, LogStartOffset: -1}
+	if p.acks < replica.AckAll || p.acks > 1 {
+		part.err = errInvalidAcks
+		return
+	}
+	if part.partition, part.err = p.server.writable(part.topic, part.index); part.err != nil {
+		return
+	}
+	batch, err := record.ParseOne(part.records)
+	if err != nil {
+		part.err = err
+		return
+	}
+	if batch.Codec() == record.Zstd && p.call.header.Version < firstZstdProduce {
+		part.err = record.ErrUnsupportedCodec
+		return
+	}
+	info, moved, err := part.partition.Append(batch, p.acks, commitlog.Client)
+	if err != nil {
+		part.err = err
+		return
+	}
+	part.info, part.moved = info, moved
+}
+
+// writable finds the partition that clients may produce to.
+func (s *Server) writable(topic []byte, index int32) (*replica.Partition, error) {
+	t := s.o.Replicas.TopicBytes(topic)
+	if t == nil {
+		if !replica.ValidName(string(topic)) {
+			return nil, errInvalidTopic
+		}
+		return nil, s.absent(string(topic), index)
+	}
+	if internalTopic(t.Name) {
+		return nil, errInvalidTopic
+	}
+	if p := t.Partition(index); p != nil {
+		return p, nil
+	}
+	return nil, s.absent(t.Name, index)
+}
+
+// absent says why a partition is not here: led elsewhere, or nowhere known.
+func (s *Server) absent(topic string, index int32) error {
+	if t := s.o.Metadata.View().Topic(topic); t != nil {
+		if _, ok := t.Partition(index); ok {
+			return replica.ErrNotLeader
+		}
+	}
+	return replica.ErrUnknownPartition
+}
+
+// replicated reports whether every batch is below the high watermark.
+func (p *produce) replicated() bool {
+	for i := range p.parts {
+		part := &p.parts[i]
+		if part.err != nil {
+			continue
+		}
+		if part.err = part.partition.Check(replica.AnyEpoch); part.err != nil {
+			continue
+		}
+		if part.partition.HighWatermark() <= part.info.LastOffset {
+			return false
+		}
+	}
+	return true
+}
+
+// park waits for the high watermarks; produce is a purgatory.Operation.
+func (p *produce) park() {
+	keys := make([]*purgatory.Key, 0, len(p.parts))
+	for i := range p.parts {
+		part := &p.parts[i]
+		part.records = nil
+		if part.err == nil {
+			keys = append(keys, &part.partition.Changed)
+		}
+	}
+	p.wake()
+	p.server.purgatory.Park(p, p.timeout, keys...)
+}
+
+// TryComplete answers once every batch is replicated.
+func (p *produce) TryComplete() bool {
+	if !p.replicated() {
+		return false
+	}
+	p.finish()
+	return true
+}
+
+// Expire answers that what is not replicated took too long.
+func (p *produce) Expire() {
+	for i := range p.parts {
+		part := &p.parts[i]
+		if part.err == nil && part.partition.HighWatermark() <= part.info.LastOffset {
+			part.err = errTimedOut
+		}
+	}
+	p.finish()
+}
+
+// Cancel gives up; the batches stay in the log.
+func (p *produce) Cancel() { p.call.to.NoReply() }
+
+// finish answers, and only then wakes those who wait for the records: they must
+// not delay the producer.
+func (p *produce) finish() {
+	to := p.call.to
+	switch {
+	case p.acks != 0:
+		to.Reply(wire.NewResponse(p.call.header, p.response()))
+	case p.firstError() != nil:
+		to.Fail(p.firstError()) // the only way to tell an acks=0 producer
+	default:
+		to.NoReply()
+	}
+	p.wake()
+	p.recycle()
+}
+
+func (p *produce) firstError() error {
+	for i := range p.parts {
+		if p.parts[i].err != nil {
+			return p.parts[i].err
+		}
+	}
+	return nil
+}
+
+// wake lets waiting fetches look at the partitions that moved, once each.
+func (p *produce) wake() {
+	for i := range p.parts {
+		if part := &p.parts[i]; part.moved {
+			part.moved = false
+			part.partition.Changed.Wake()
+		}
+	}
+}
+
+func (p *produce) recycle() {
+	if cap(p.parts) > maxRecycledParts {
+		return
+	}
+	clear(p.parts)
+	p.parts = p.parts[:0]
+	p.call, p.server = call{}, nil
+	produces.Put(p)
+}

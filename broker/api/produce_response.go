@@ -1,0 +1,80 @@
+package api
+
+import (
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/broker/replica"
+	"tidemark/protocol/record"
+)
+
+// response fills the recycled response; its slices keep their room.
+func (p *produce) response() *kmsg.ProduceResponse {
+	resp := &p.resp
+	topics := resp.Topics[:0]
+	resp.Default()
+	var topic *kmsg.ProduceResponseTopic
+	for i := range p.parts {
+		part := &p.parts[i]
+		if part.newTopic {
+			topics, topic = nextProduceTopic(topics)
+			topic.Topic = part.topicName()
+		}
+		topic.Partitions = append(topic.Partitions, p.answer(part))
+	}
+	resp.Topics = topics
+	return resp
+}
+
+// nextProduceTopic extends topics by one and keeps the room of its partitions.
+func nextProduceTopic(topics []kmsg.ProduceResponseTopic) ([]kmsg.ProduceResponseTopic, *kmsg.ProduceResponseTopic) {
+	if len(topics) == cap(topics) {
+		topics = append(topics, kmsg.NewProduceResponseTopic())
+		return topics, &topics[len(topics)-1]
+	}
+	topics = topics[:len(topics)+1]
+	t := &topics[len(topics)-1]
+	room := t.Partitions[:0]
+	*t = kmsg.NewProduceResponseTopic()
+	t.Partitions = room
+	return topics, t
+}
+
+func (part *producePart) topicName() string {
+	if part.partition != nil {
+		return part.partition.Topic.Name
+	}
+	return string(part.topic)
+}
+
+// answer is the result of one partition.
+func (p *produce) answer(part *producePart) kmsg.ProduceResponseTopicPartition {
+	a := kmsg.NewProduceResponseTopicPartition()
+	a.Partition = part.index
+	a.BaseOffset, a.LogAppendTime, a.LogStartOffset = part.info.BaseOffset, part.info.LogAppendTimeMs, part.info.LogStartOffset
+	if part.err == nil {
+		return a
+	}
+	a.ErrorCode = int16(partitionCode(part.err))
+	a.ErrorMessage = message(part.err)
+	a.BaseOffset = -1
+	if part.partition != nil && !errors.Is(part.err, replica.ErrStorage) {
+		a.LogStartOffset = part.partition.LogStartOffset()
+	}
+	for _, r := range record.ErrorsOf(part.err) {
+		e := kmsg.NewProduceResponseTopicPartitionErrorRecord()
+		reason := r.Reason
+		e.RelativeOffset, e.ErrorMessage = r.Index, &reason
+		a.ErrorRecords = append(a.ErrorRecords, e)
+	}
+	if part.partition != nil && (errors.Is(part.err, replica.ErrNotLeader) || errors.Is(part.err, replica.ErrFencedEpoch)) {
+		a.CurrentLeader.LeaderID, a.CurrentLeader.LeaderEpoch = part.partition.Leader()
+	}
+	return a
+}
+
+// internalTopic names what coordinators alone write (Kafka's Topic.isInternal).
+func internalTopic(name string) bool {
+	return name == "__consumer_offsets" || name == "__transaction_state"
+}

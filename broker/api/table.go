@@ -1,0 +1,108 @@
+package api
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/protocol/wire"
+)
+
+// row is one API: its key, the versions that are served and its handler.
+type row struct {
+	key      int16
+	name     string
+	min, max int16
+	// advertisedMin is lower than min where clients must be told so.
+	advertisedMin int16
+	handle        func(*Server, call)
+	note          string
+}
+
+// table is every API served, by key. A handler reaches it through its Server.
+var table = named([]row{
+	{key: 0, min: 3, max: 11, handle: handleProduce,
+		note: "0–2 are advertised, because librdkafka before 2.11.1 stops compressing without them, and refused"},
+	{key: 1, min: 4, max: 17, handle: handleFetch, note: "topic ids from 13; no fetch sessions"},
+	{key: 2, min: 1, max: 9, handle: body(listOffsets)},
+	{key: 3, min: 0, max: 12, handle: body(describeMetadata)},
+	{key: 18, min: 0, max: 4, handle: body(apiVersions), note: "any other version is answered in version 0 with UNSUPPORTED_VERSION"},
+	{key: 19, min: 0, max: 7, handle: body(createTopics)},
+	{key: 20, min: 0, max: 6, handle: body(deleteTopics)},
+	{key: 21, min: 0, max: 2, handle: body(deleteRecords)},
+	{key: 22, min: 0, max: 5, handle: body(initProducerID), note: "idempotent producers only"},
+	{key: 23, min: 2, max: 4, handle: body(offsetForLeaderEpoch)},
+	{key: 32, min: 0, max: 4, handle: body(describeConfigs)},
+	{key: 33, min: 0, max: 2, handle: body(alterConfigs)},
+	{key: 35, min: 0, max: 4, handle: body(describeLogDirs)},
+	{key: 37, min: 0, max: 3, handle: body(createPartitions)},
+	{key: 44, min: 0, max: 1, handle: body(incrementalAlterConfigs)},
+	{key: 60, min: 0, max: 1, handle: body(describeCluster)},
+})
+
+// byKey indexes table; keys are small.
+var byKey = func() (index [128]*row) {
+	for i := range table {
+		index[table[i].key] = &table[i]
+	}
+	return index
+}()
+
+// named fills in what follows from the key.
+func named(rows []row) []row {
+	for i := range rows {
+		r := &rows[i]
+		r.name, r.advertisedMin = kmsg.NameForKey(r.key), r.min
+		if r.key == wire.KeyProduce {
+			r.advertisedMin = 0
+		}
+	}
+	return rows
+}
+
+// rowFor finds the row of a key; nil when it is not served.
+func rowFor(key int16) *row {
+	if key < 0 || int(key) >= len(byKey) {
+		return nil
+	}
+	return byKey[key]
+}
+
+// maxBody bounds the body of every request but Produce and Fetch. Decoded arrays
+// take up to some thirty times the bytes they came from, so this is what one
+// request can cost.
+const maxBody = 4 << 20
+
+// body makes a handler of a function from a decoded request to its response.
+func body[T any, P interface {
+	*T
+	kmsg.Request
+}](answer func(*Server, P) kmsg.Response) func(*Server, call) {
+	return func(s *Server, c call) {
+		if len(c.body) > maxBody {
+			c.to.Fail(fmt.Errorf("%w: body of %d bytes, at most %d are read", wire.ErrMalformed, len(c.body), maxBody))
+			return
+		}
+		var req P = new(T)
+		req.SetVersion(c.header.Version)
+		if err := req.ReadFrom(c.body); err != nil {
+			c.to.Fail(fmt.Errorf("%w: key %d version %d: %w", wire.ErrMalformed, c.header.Key, c.header.Version, err))
+			return
+		}
+		c.to.Reply(wire.NewResponse(c.header, answer(s, req)))
+	}
+}
+
+// WriteMarkdown writes docs/reference/api-versions.md.
+func WriteMarkdown(w io.Writer) error {
+	out := []byte("# API versions\n\n" +
+		"Generated from the table in `broker/api/table.go`; `go test ./broker/api -run TestReferencePage -rewrite` writes it.\n\n" +
+		"A request of a key or version that is not served closes the connection, as in Apache Kafka; ApiVersions is always answered.\n\n" +
+		"| key | API | advertised | served | note |\n|--:|--|--|--|--|\n")
+	for _, r := range table {
+		out = fmt.Appendf(out, "| %d | %s | %d–%d | %d–%d | %s |\n", r.key, r.name, r.advertisedMin, r.max, r.min, r.max, r.note)
+	}
+	_, err := w.Write(out)
+	return err
+}
