@@ -136,13 +136,26 @@ func (a *appender) copyIn(position int64, buf []byte) error {
 // need bytes from there.
 func (a *appender) advance(position, need int64) error {
 	if position+need > a.allocated {
-		to := a.nextAllocation(position + need)
-		if err := vfs.Allocate(a.file, a.allocated, to); err != nil {
+		if err := a.allocate(position + need); err != nil {
 			return err
 		}
-		a.allocated = to
 	}
 	return a.windows.advance(a.file, position, a.allocated)
+}
+
+// allocate makes the file long enough for end, by a whole step or, where the
+// disk has no more, by what is needed now.
+func (a *appender) allocate(end int64) error {
+	to, least := a.nextAllocation(end), vfs.PageCeil(end)
+	err := vfs.Allocate(a.file, a.allocated, to)
+	if err != nil && least < to {
+		to, err = least, vfs.Allocate(a.file, a.allocated, least)
+	}
+	if err != nil {
+		return err
+	}
+	a.allocated = to
+	return nil
 }
 
 // nextAllocation is the length to give the file so that end fits: twice what it

@@ -1,0 +1,147 @@
+package enginetest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// dial returns both ends of a TCP connection over loopback.
+func dial() (server, client *net.TCPConn, err error) {
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if client, err = net.DialTCP("tcp", nil, l.Addr().(*net.TCPAddr)); err != nil {
+		return nil, nil, err
+	}
+	if server, err = l.AcceptTCP(); err != nil {
+		return nil, nil, errors.Join(err, client.Close())
+	}
+	return server, client, nil
+}
+
+// overSocket runs send on one end of a connection and verifies that exactly the
+// n bytes of p from position arrive at the other.
+func overSocket(p pattern, position, n int64, send func(conn *net.TCPConn) error) error {
+	server, client, err := dial()
+	if err != nil {
+		return err
+	}
+	received := make(chan error, 1)
+	go func() { received <- receive(client, p, position, n) }()
+	err = send(server)
+	return errors.Join(err, server.Close(), <-received, client.Close())
+}
+
+// receive reads to the end and compares with the pattern.
+func receive(r io.Reader, p pattern, position, n int64) error {
+	got, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	if int64(len(got)) != n {
+		return fmt.Errorf("%d bytes arrived, want %d", len(got), n)
+	}
+	return p.verify(got, position)
+}
+
+func checkChunkToSocket(b readBench) error {
+	return b.with(1<<21, func(s *source) error {
+		for _, r := range ranges {
+			err := overSocket(s.pattern, r[0], r[1], func(conn *net.TCPConn) error {
+				return s.chunkTo(conn, r[0], r[1])
+			})
+			if err != nil {
+				return fmt.Errorf("Chunk(%d, %d): %w", r[0], r[1], err)
+			}
+		}
+		return nil
+	})
+}
+
+func checkConcurrentChunks(b readBench) error {
+	const readers, rounds, size = 8, 8, 200_000
+	return b.with(2<<20, func(s *source) error {
+		var all sync.WaitGroup
+		errs := make([]error, readers)
+		for i := range readers {
+			all.Go(func() {
+				for round := range rounds {
+					position := int64((i*rounds + round) * 20_011)
+					errs[i] = errors.Join(errs[i], overSocket(s.pattern, position, size, func(conn *net.TCPConn) error {
+						return s.chunkTo(conn, position, size)
+					}))
+				}
+			})
+		}
+		all.Wait()
+		return errors.Join(errs...)
+	})
+}
+
+// checkDeadline sends more than the socket's buffers hold to a peer that does
+// not read, meets the deadline, and sends the rest once the peer reads.
+func checkDeadline(b readBench) error {
+	const size = 16 << 20
+	return b.with(size, func(s *source) error {
+		server, client, err := dial()
+		if err != nil {
+			return err
+		}
+		defer client.Close() // It has been read to its end, or the clause failed.
+		defer server.Close() // Closed before in the good case.
+		if err := errors.Join(client.SetReadBuffer(64<<10), server.SetWriteBuffer(64<<10)); err != nil {
+			return err
+		}
+		c, err := s.reader.Chunk(0, size)
+		if err != nil {
+			return err
+		}
+		defer c.Release()
+		if err := server.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+			return err
+		}
+		n, err := c.WriteTo(server)
+		if !errors.Is(err, os.ErrDeadlineExceeded) || n >= size || c.Len() != size-n {
+			return fmt.Errorf("WriteTo to a peer that does not read returned %d, %w and left %d of %d; want the deadline's error", n, err, c.Len(), size)
+		}
+		received := make(chan error, 1)
+		go func() { received <- receive(client, s.pattern, 0, size) }()
+		if err := server.SetWriteDeadline(time.Time{}); err != nil {
+			return err
+		}
+		if _, err := c.WriteTo(server); err != nil || c.Len() != 0 {
+			return fmt.Errorf("WriteTo after the deadline was lifted left %d: %w", c.Len(), err)
+		}
+		return errors.Join(server.Close(), <-received)
+	})
+}
+
+func checkClosedPeer(b readBench) error {
+	const size = 16 << 20
+	return b.with(size, func(s *source) error {
+		server, client, err := dial()
+		if err != nil {
+			return err
+		}
+		defer server.Close() // What it returns says nothing: the peer is gone.
+		if err := errors.Join(client.SetLinger(0), client.Close()); err != nil {
+			return err
+		}
+		c, err := s.reader.Chunk(0, size)
+		if err != nil {
+			return err
+		}
+		defer c.Release()
+		if n, err := c.WriteTo(server); err == nil || c.Len() != size-n {
+			return fmt.Errorf("WriteTo to a closed connection returned %d, %w and left %d of %d; want an error", n, err, c.Len(), size)
+		}
+		return nil
+	})
+}
