@@ -1,38 +1,56 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 )
 
 // ErrFrameSize: the announced length of a frame is negative or over the limit.
 var ErrFrameSize = errors.New("frame size out of range")
 
-// Buffer is a pooled byte slice. B has the frame's length.
-type Buffer struct {
-	B []byte
+// lengthSize is the size of the field in front of every frame that holds the
+// number of bytes after it.
+const lengthSize = 4
+
+// firstRead is how many bytes a frame may have made room for before any of them
+// has arrived.
+const firstRead = 4 << 10
+
+// ReadFrame reads one frame from r and returns it, without its length, in buf or
+// in a larger buffer where buf is too small. The buffer grows with the bytes
+// that arrive: announcing a frame costs its reader nothing. io.EOF means that
+// the peer closed between frames; ErrFrameSize that the frame is over max bytes
+// or of negative length.
+func ReadFrame(r io.Reader, max int32, buf []byte) ([]byte, error) {
+	if cap(buf) < firstRead {
+		buf = make([]byte, firstRead)
+	}
+	buf = buf[:lengthSize]
+	if _, err := io.ReadFull(r, buf); err != nil {
+		return buf[:0], err
+	}
+	length := int32(binary.BigEndian.Uint32(buf))
+	if length < 0 || length > max {
+		return buf[:0], fmt.Errorf("frame of %d bytes, limit %d: %w", length, max, ErrFrameSize)
+	}
+	for have := 0; ; {
+		upTo := min(int(length), cap(buf))
+		n, err := io.ReadFull(r, buf[have:upTo])
+		have += n
+		if err != nil && have < int(length) {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return buf[:0], err
+		}
+		buf = buf[:have]
+		if have == int(length) {
+			return buf, nil
+		}
+		bigger := make([]byte, min(int(length), 2*have))
+		copy(bigger, buf)
+		buf = bigger
+	}
 }
-
-// Release gives the buffer back; B must not be used afterwards.
-func (b *Buffer) Release() {}
-
-// FrameReader reads the frames of one connection. It is confined to one
-// goroutine.
-type FrameReader struct {
-}
-
-// NewFrameReader reads from r frames of at most max bytes.
-func NewFrameReader(r io.Reader, max int32) *FrameReader { return nil }
-
-// SetMax changes the limit, as after authentication.
-func (f *FrameReader) SetMax(max int32) {}
-
-// Length reads the next frame's length. io.EOF means that the peer closed
-// between frames.
-func (f *FrameReader) Length() (int32, error) { return 0, nil }
-
-// Body reads the frame that Length announced.
-func (f *FrameReader) Body(n int32) (*Buffer, error) { return nil, nil }
-
-// ReadFrame reads one frame into buf, growing it as bytes arrive.
-func ReadFrame(r io.Reader, max int32, buf []byte) ([]byte, error) { return buf, nil }

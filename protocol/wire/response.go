@@ -1,99 +1,183 @@
 package wire
 
 import (
+	"encoding/binary"
 	"io"
+	"math"
+	"net"
+	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/engines"
+	"tidemark/internal/invariant"
 )
 
-// Response is one reply frame: bytes, with chunks of the log between them.
-type Response struct{}
+// Response is one reply frame: encoded bytes, with chunks of the log spliced in
+// where a Fetch response has records. It is confined to one goroutine at a time,
+// and pooled: nothing of it may be touched after Release.
+type Response struct {
+	buf     []byte // the frame from its length field on, without the chunks
+	splices []splice
+	length  int64 // of the frame, length field and chunks included
+	live    bool  // between its making and Release
+	fetch   FetchWriter
+	own     ResponseWriter
+}
 
-// NewResponse encodes body as the reply to the request of h. Its version is
-// set from h.
-func NewResponse(h Header, body kmsg.Response) *Response { return &Response{} }
+// splice is a chunk and where in buf it belongs.
+type splice struct {
+	at    int
+	chunk engines.Chunk
+}
+
+// keepBytes is the largest buffer that is kept for the next response.
+const keepBytes = 256 << 10
+
+var responses = sync.Pool{New: func() any { return new(Response) }}
+
+// newResponse starts a frame: its length to come, and the response header.
+func newResponse(h Header) *Response {
+	r := responses.Get().(*Response)
+	r.live = true
+	r.buf = append(r.buf[:0], 0, 0, 0, 0)
+	r.buf = binary.BigEndian.AppendUint32(r.buf, uint32(h.CorrelationID))
+	if hasResponseTags(h.Key, h.Version) {
+		r.buf = append(r.buf, 0)
+	}
+	return r
+}
+
+// NewResponse encodes body, at once, as the reply to the request of h: in h's
+// version, which it sets in body, and with the response header that the version
+// asks for.
+func NewResponse(h Header, body kmsg.Response) *Response {
+	r := newResponse(h)
+	body.SetVersion(h.Version)
+	r.buf = body.AppendTo(r.buf)
+	r.seal()
+	return r
+}
+
+// seal writes the frame's length.
+func (r *Response) seal() {
+	r.length = int64(len(r.buf))
+	for i := range r.splices {
+		r.length += r.splices[i].chunk.Len()
+	}
+	invariant.Check(r.length-lengthSize <= math.MaxInt32, "response of %d bytes", r.length)
+	binary.BigEndian.PutUint32(r.buf, uint32(r.length-lengthSize))
+}
 
 // Len is the number of bytes of the frame, its length field included.
-func (r *Response) Len() int64 { return 0 }
+func (r *Response) Len() int64 { return r.length }
 
-// WriteTo sends the whole frame.
-func (r *Response) WriteTo(w io.Writer) (int64, error) { return 0, nil }
-
-// Release gives the buffers and chunks back; exactly one call.
-func (r *Response) Release() {}
-
-// ResponseWriter sends responses over one connection, as many in one writev as
-// there are.
-type ResponseWriter struct{}
-
-// NewResponseWriter sends to w, best a *net.TCPConn.
-func NewResponseWriter(w io.Writer) *ResponseWriter { return nil }
-
-// Write sends the responses in order. It does not release them.
-func (w *ResponseWriter) Write(rs []*Response) (int64, error) { return 0, nil }
-
-// FetchHead is what a Fetch response says as a whole.
-type FetchHead struct {
-	ThrottleMs int32
-	ErrorCode  ErrorCode
-	SessionID  int32
+// WriteTo sends the whole frame. After an error the connection cannot be used
+// any more, since part of a frame may have gone out.
+func (r *Response) WriteTo(w io.Writer) (int64, error) {
+	r.own.w = w
+	one := [1]*Response{r}
+	n, err := r.own.Write(one[:])
+	r.own.w = nil
+	return n, err
 }
 
-// AbortedTransaction is a transaction whose records a read_committed consumer
-// skips.
-type AbortedTransaction struct {
-	ProducerID, FirstOffset int64
+// Release gives the buffers and chunks back, sent or not; exactly one call.
+func (r *Response) Release() {
+	invariant.Check(r.live, "response released twice")
+	for i := range r.splices {
+		r.splices[i].chunk.Release()
+	}
+	clear(r.splices)
+	buf := r.buf
+	if cap(buf) > keepBytes {
+		buf = nil
+	}
+	*r = Response{buf: buf[:0], splices: r.splices[:0], own: ResponseWriter{parts: r.own.parts}}
+	responses.Put(r)
 }
 
-// EpochEnd is where a leader epoch ends.
-type EpochEnd struct {
-	Epoch     int32
-	EndOffset int64
+// memoryChunk is a Chunk whose unsent bytes are in memory and may be sent from
+// there, together with others.
+type memoryChunk interface {
+	engines.Chunk
+	// Bytes are the unsent bytes, readable until Release.
+	Bytes() []byte
 }
 
-// LeaderEpoch is who leads since which epoch.
-type LeaderEpoch struct {
-	LeaderID, LeaderEpoch int32
+// ResponseWriter sends responses over one connection, with one writev for all
+// the bytes between two chunks. It is confined to one goroutine.
+type ResponseWriter struct {
+	w     io.Writer
+	parts [][]byte    // to be sent
+	bufs  net.Buffers // parts while they are being sent, which uses it up
 }
 
-// NodeEndpoint is where a broker listens.
-type NodeEndpoint struct {
-	NodeID int32
-	Host   string
-	Port   int32
-	Rack   *string
+// NewResponseWriter sends to w: a *net.TCPConn, for writev(2) and sendfile(2) to
+// be used.
+func NewResponseWriter(w io.Writer) *ResponseWriter { return &ResponseWriter{w: w} }
+
+// Write sends the responses in order and returns the number of bytes sent. It
+// does not release them. After an error the connection cannot be used any more.
+func (w *ResponseWriter) Write(rs []*Response) (n int64, err error) {
+	for _, r := range rs {
+		at := 0
+		for i := range r.splices {
+			s := &r.splices[i]
+			w.add(r.buf[at:s.at])
+			at = s.at
+			if m, ok := s.chunk.(memoryChunk); ok {
+				w.add(m.Bytes())
+				continue
+			}
+			sent, err := w.flush()
+			n += sent
+			if err != nil {
+				return n, err
+			}
+			sent, err = sendChunk(w.w, s.chunk)
+			n += sent
+			if err != nil {
+				return n, err
+			}
+		}
+		w.add(r.buf[at:])
+	}
+	sent, err := w.flush()
+	return n + sent, err
 }
 
-// FetchPartition is the answer for one partition.
-type FetchPartition struct {
-	Index            int32
-	ErrorCode        ErrorCode
-	HighWatermark    int64
-	LastStableOffset int64
-	LogStartOffset   int64
-	// Aborted is null when nil.
-	Aborted              []AbortedTransaction
-	PreferredReadReplica int32
-	// Records is nil for none. The Response owns it from then on.
-	Records engines.Chunk
-	// DivergingEpoch and CurrentLeader are left out when nil.
-	DivergingEpoch *EpochEnd
-	CurrentLeader  *LeaderEpoch
+func (w *ResponseWriter) add(p []byte) {
+	if len(p) > 0 {
+		w.parts = append(w.parts, p)
+	}
 }
 
-// FetchWriter builds a Fetch response of version 4 to 17 piece by piece.
-type FetchWriter struct{}
+// flush sends the parts collected so far.
+func (w *ResponseWriter) flush() (n int64, err error) {
+	switch len(w.parts) {
+	case 0:
+		return 0, nil
+	case 1:
+		var sent int
+		sent, err = w.w.Write(w.parts[0])
+		n = int64(sent)
+	default:
+		w.bufs = w.parts
+		n, err = w.bufs.WriteTo(w.w)
+		w.bufs = nil
+	}
+	clear(w.parts) // the buffers are the responses'
+	w.parts = w.parts[:0]
+	return n, err
+}
 
-// NewFetchWriter starts the reply to h.
-func NewFetchWriter(h Header, head FetchHead, topics int) *FetchWriter { return nil }
-
-// Topic starts a topic of so many partitions.
-func (w *FetchWriter) Topic(name string, id [16]byte, partitions int) {}
-
-// Partition adds one partition.
-func (w *FetchWriter) Partition(p *FetchPartition) {}
-
-// Finish ends the response. endpoints is sent from version 16 on.
-func (w *FetchWriter) Finish(endpoints []NodeEndpoint) *Response { return nil }
+// sendChunk sends all of a chunk, whose length the frame has already announced.
+func sendChunk(w io.Writer, c engines.Chunk) (int64, error) {
+	want := c.Len()
+	n, err := c.WriteTo(w)
+	if err == nil && n != want {
+		err = io.ErrShortWrite
+	}
+	return n, err
+}
