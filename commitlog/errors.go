@@ -3,12 +3,13 @@ package commitlog
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"tidemark/commitlog/producer"
 )
 
 // The errors that callers tell apart with errors.Is. Those of package record
-// that validation finds pass through unwrapped of their class.
+// that validation finds pass through with their class.
 var (
 	// ErrOffsetOutOfRange: the offset is before the log start offset or after
 	// the log end offset (OFFSET_OUT_OF_RANGE).
@@ -18,8 +19,9 @@ var (
 	// ErrRecordListTooLarge: the batch does not fit into a segment
 	// (RECORD_LIST_TOO_LARGE).
 	ErrRecordListTooLarge = errors.New("batch larger than a segment")
-	// ErrFailed: an earlier write or sync failed for good; the log takes no
-	// more appends (KAFKA_STORAGE_ERROR).
+	// ErrFailed: a write or a sync failed for good; the log takes no more
+	// appends (KAFKA_STORAGE_ERROR). A full disk is not that: it is an error of
+	// the one append, with ENOSPC.
 	ErrFailed = errors.New("log storage failed")
 	// ErrUnexpectedOffset: AppendAsFollower got a batch that does not continue
 	// the log.
@@ -47,3 +49,19 @@ func (e *CorruptError) Error() string {
 
 // Unwrap returns the reason.
 func (e *CorruptError) Unwrap() error { return e.Err }
+
+// fail makes the log refuse appends from now on; the first failure stays.
+func (l *Log) fail(err error) error {
+	failure := fmt.Errorf("%w: %w", ErrFailed, err)
+	l.failure.CompareAndSwap(nil, &failure)
+	return failure
+}
+
+// writeFailed decides what a failed write means: a full disk may have room
+// again, anything else ends the log's service.
+func (l *Log) writeFailed(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	return l.fail(err)
+}

@@ -1,9 +1,12 @@
 package commitlog
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"time"
 
+	"tidemark/commitlog/index"
 	"tidemark/engines"
 	"tidemark/protocol/record"
 )
@@ -52,7 +55,7 @@ type Options struct {
 	// Validation (storage.validation) is how deep a leader checks a batch.
 	Validation record.Mode
 	// MaxMessageBytes (max.message.bytes) bounds a batch; 0 is no bound.
-	MaxMessageBytes int32
+	MaxMessageBytes int
 	// TimestampBeforeMaxMs and TimestampAfterMaxMs
 	// (message.timestamp.before.max.ms, …after…) bound how far a record's
 	// timestamp may lie from the clock; negative is no bound.
@@ -87,6 +90,37 @@ func DefaultOptions() Options {
 		TimestampAfterMaxMs:  3600 * 1000,
 		ProducerExpiryMs:     24 * 3600 * 1000,
 	}
+}
+
+// validation is the rules for a batch that arrives at nowMs.
+func (o *Options) validation(nowMs int64) record.Validation {
+	return record.Validation{
+		Mode:            o.Validation,
+		MaxMessageBytes: o.MaxMessageBytes,
+		RequireKeys:     o.Compacted,
+		LogAppendTime:   o.LogAppendTime,
+		NowMs:           nowMs,
+		BeforeMaxMs:     o.TimestampBeforeMaxMs,
+		AfterMaxMs:      o.TimestampAfterMaxMs,
+		Limits:          record.Limits{DecompressedBytes: o.DecompressedLimit},
+	}
+}
+
+// check refuses options no log can work with.
+func (o *Options) check() error {
+	switch {
+	case o.Append.Open == nil || o.Read.Open == nil:
+		return errors.New("options: no engines")
+	case o.SegmentBytes <= 0 || o.SegmentBytes > math.MaxInt32:
+		return fmt.Errorf("options: segment size of %d bytes", o.SegmentBytes)
+	case o.IndexMaxBytes < 2*index.TimeEntrySize || o.IndexMaxBytes > math.MaxInt32:
+		return fmt.Errorf("options: index size of %d bytes", o.IndexMaxBytes)
+	case o.IndexIntervalBytes < 0 || o.SegmentMs <= 0 || o.SegmentJitterMs < 0:
+		return fmt.Errorf("options: index interval %d, segment age %d, jitter %d", o.IndexIntervalBytes, o.SegmentMs, o.SegmentJitterMs)
+	case o.FlushMessages <= 0 || o.FlushMs < 0:
+		return fmt.Errorf("options: flush every %d records, %d ms", o.FlushMessages, o.FlushMs)
+	}
+	return nil
 }
 
 // OpenState is what the checkpoints of the log directory say about one log.

@@ -286,14 +286,6 @@ func (t *table) reopenPage(keep func([]byte) bool) error {
 	return nil
 }
 
-// Reset drops all entries.
-func (t *table) Reset() error { return t.truncate(func([]byte) bool { return false }) }
-
-// lastEntry appends the last entry to dst, nothing if there is none.
-func (t *table) lastEntry(dst []byte) ([]byte, error) {
-	return t.floor(dst, func([]byte) bool { return true })
-}
-
 // Close writes what is left and closes the file.
 func (t *table) Close() error {
 	t.mu.Lock()

@@ -34,12 +34,14 @@ type Times struct {
 	*table
 	base int64
 	max  int
+	// last is the last entry, or NoTimestamp; it is the appender's alone.
+	last Timestamp
 }
 
 // CreateTimes opens an empty time index for the segment with the given base
 // offset; a former content is dropped. maxBytes is the size at which it is full.
 func CreateTimes(fsys vfs.FS, path string, base, maxBytes int64) (*Times, error) {
-	x := &Times{table: newTable(fsys, path, TimeEntrySize), base: base, max: int(maxBytes / TimeEntrySize)}
+	x := newTimes(fsys, path, base, maxBytes)
 	if err := x.create(); err != nil {
 		return nil, err
 	}
@@ -50,7 +52,7 @@ func CreateTimes(fsys vfs.FS, path string, base, maxBytes int64) (*Times, error)
 // whole and ascending. If not the error is ErrDamaged, if there is no file
 // fs.ErrNotExist.
 func OpenTimes(fsys vfs.FS, path string, base, maxBytes int64) (*Times, error) {
-	x := &Times{table: newTable(fsys, path, TimeEntrySize), base: base, max: int(maxBytes / TimeEntrySize)}
+	x := newTimes(fsys, path, base, maxBytes)
 	err := x.load(func(previous, next []byte) bool {
 		if int64(binary.BigEndian.Uint64(next)) < 0 || int32(binary.BigEndian.Uint32(next[8:])) < 0 {
 			return false
@@ -62,18 +64,25 @@ func OpenTimes(fsys vfs.FS, path string, base, maxBytes int64) (*Times, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x, nil
+	x.last, _, err = x.Last()
+	return x, err
+}
+
+func newTimes(fsys vfs.FS, path string, base, maxBytes int64) *Times {
+	return &Times{
+		table: newTable(fsys, path, TimeEntrySize), base: base, max: int(maxBytes / TimeEntrySize),
+		last: Timestamp{TimestampMs: NoTimestamp, Offset: base},
+	}
 }
 
 // Append adds an entry unless its timestamp is not larger than the last one's.
 // Like Offsets.Append it only writes to memory.
-func (x *Times) Append(timestampMs, offset int64) error {
-	last, ok, err := x.Last()
-	if err != nil || timestampMs < 0 || ok && timestampMs <= last.TimestampMs {
-		return err
+func (x *Times) Append(timestampMs, offset int64) {
+	if timestampMs <= x.last.TimestampMs {
+		return
 	}
+	x.last = Timestamp{TimestampMs: timestampMs, Offset: offset}
 	x.add(uint64(timestampMs), 8, relative(offset, x.base))
-	return nil
 }
 
 // Full says that only the entry that sealing the segment may add has room left.
@@ -109,7 +118,12 @@ func decodeTimestamp(entry []byte, base int64) Timestamp {
 // TruncateTo drops the entries of offset and after.
 func (x *Times) TruncateTo(offset int64) error {
 	target := offset - x.base
-	return x.truncate(func(entry []byte) bool { return int64(binary.BigEndian.Uint32(entry[8:])) < target })
+	err := x.truncate(func(entry []byte) bool { return int64(binary.BigEndian.Uint32(entry[8:])) < target })
+	if err != nil {
+		return err
+	}
+	x.last, _, err = x.Last()
+	return err
 }
 
 // DecodeTimes returns the entries in the bytes of a time index file, as they

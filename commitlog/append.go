@@ -1,0 +1,298 @@
+package commitlog
+
+import (
+	"fmt"
+
+	"tidemark/commitlog/producer"
+	"tidemark/internal/invariant"
+	"tidemark/protocol/record"
+)
+
+// AppendOrigin says who a leader's append comes from (Kafka's AppendOrigin).
+type AppendOrigin int8
+
+const (
+	// Client is a produce request: everything is validated.
+	Client AppendOrigin = iota
+	// Coordinator is a part of this broker, such as a group or transaction
+	// coordinator: control and transactional batches are allowed, and of the
+	// producer's rule only the epoch is checked.
+	Coordinator
+)
+
+// AppendInfo is what became of an append.
+type AppendInfo struct {
+	// BaseOffset and LastOffset are the offsets given; of a duplicate, those
+	// given back then.
+	BaseOffset, LastOffset int64
+	// LogAppendTimeMs is the time stamped into the batch, -1 where producers
+	// stamp.
+	LogAppendTimeMs int64
+	// LogStartOffset is the log start offset at the time.
+	LogStartOffset int64
+	// Duplicate: the batch is a retry of one that is in the log already, and
+	// nothing was appended.
+	Duplicate bool
+	// Rolled: a new segment was started.
+	Rolled bool
+	// Bytes is how many bytes were appended.
+	Bytes int64
+}
+
+// AppendAsLeader validates b, gives it the next offsets and appends it. Base
+// offset and leader epoch, and where the topic asks for it the timestamp, are
+// patched into b, which is the caller's again on return.
+//
+// The errors are those of record.Validation, ErrRecordListTooLarge,
+// ErrOutOfOrderSequence and ErrInvalidProducerEpoch, each with nothing appended;
+// a full disk, likewise; and ErrFailed. Where flush.messages is reached the call
+// flushes before it returns; an error of that says nothing of the append.
+func (l *Log) AppendAsLeader(b record.Batch, leaderEpoch int32, origin AppendOrigin) (AppendInfo, error) {
+	o := l.options.Load()
+	nowMs := l.clock.Now().UnixMilli()
+	b, err := o.prepare(b, origin, nowMs)
+	if err != nil {
+		return AppendInfo{}, err
+	}
+	l.relieve()
+	l.mu.Lock()
+	info, err := l.appendLeader(o, b, leaderEpoch, origin, nowMs)
+	flush := err == nil && l.flushDue(o)
+	l.mu.Unlock()
+	if flush {
+		err = l.Flush()
+	}
+	return info, err
+}
+
+// prepare does what needs no lock: validation and recompression.
+func (o *Options) prepare(b record.Batch, origin AppendOrigin, nowMs int64) (record.Batch, error) {
+	v := o.validation(nowMs)
+	if origin == Coordinator {
+		v.AllowControl, v.AllowTransactional = true, true
+	}
+	summary, err := v.Check(b)
+	if err != nil {
+		return nil, err
+	}
+	if o.Compression != KeepCodec && o.Compression != b.Codec() && !b.IsControl() {
+		if b, err = record.Recompress(b, o.Compression, o.CompressionLevel, v.Limits); err != nil {
+			return nil, err
+		}
+	}
+	if !o.LogAppendTime && summary.MaxTimestamp != b.MaxTimestamp() {
+		b.SetMaxTimestamp(summary.MaxTimestamp)
+	}
+	if int64(b.Size()) > o.SegmentBytes {
+		return nil, fmt.Errorf("%d bytes, segment.bytes is %d: %w", b.Size(), o.SegmentBytes, ErrRecordListTooLarge)
+	}
+	return b, nil
+}
+
+// appendLeader appends a prepared batch; mu is held.
+func (l *Log) appendLeader(o *Options, b record.Batch, leaderEpoch int32, origin AppendOrigin, nowMs int64) (AppendInfo, error) {
+	info := AppendInfo{LogAppendTimeMs: -1, LogStartOffset: l.view.start}
+	if err := l.usable(); err != nil {
+		return info, err
+	}
+	duplicate, err := l.checkProducer(b, origin)
+	if err != nil {
+		return info, err
+	}
+	if duplicate != nil {
+		info.BaseOffset, info.LastOffset, info.Duplicate = duplicate.BaseOffset, duplicate.LastOffset, true
+		if o.LogAppendTime {
+			info.LogAppendTimeMs = duplicate.TimestampMs
+		}
+		return info, nil
+	}
+	b.SetBaseOffset(l.view.end)
+	b.SetLeaderEpoch(leaderEpoch)
+	if o.LogAppendTime {
+		b.SetLogAppendTime(nowMs)
+		info.LogAppendTimeMs = nowMs
+	}
+	if info.Rolled, err = l.rollFor(o, b, nowMs); err != nil {
+		return info, err
+	}
+	if err := l.assignEpoch(leaderEpoch, b.BaseOffset()); err != nil {
+		return info, err
+	}
+	if err := l.write(b, nowMs); err != nil {
+		return info, err
+	}
+	info.BaseOffset, info.LastOffset, info.Bytes = b.BaseOffset(), b.LastOffset(), int64(b.Size())
+	return info, nil
+}
+
+// checkProducer applies the idempotent producer's rule; mu is held.
+func (l *Log) checkProducer(b record.Batch, origin AppendOrigin) (*producer.Appended, error) {
+	switch {
+	case b.ProducerID() < 0:
+		return nil, nil
+	case origin == Coordinator || b.IsControl():
+		return nil, l.producers.CheckEpoch(b.ProducerID(), b.ProducerEpoch())
+	}
+	batch := producerBatch(b)
+	return l.producers.Check(&batch)
+}
+
+func producerBatch(b record.Batch) producer.Batch {
+	return producer.Batch{
+		ProducerID: b.ProducerID(), Epoch: b.ProducerEpoch(),
+		FirstSequence: b.BaseSequence(), LastSequence: b.LastSequence(),
+		BaseOffset: b.BaseOffset(), LastOffset: b.LastOffset(),
+		TimestampMs: b.MaxTimestamp(), Transactional: b.IsTransactional(),
+	}
+}
+
+// AppendAsFollower appends the whole batches at the start of batches as they
+// are, with the leader's offsets and epochs; a batch cut off at the end is left
+// out. Checksums are verified. A gap before a batch is allowed, compaction on
+// the leader makes them; a batch that starts before the log end offset is
+// ErrUnexpectedOffset. On an error after some batches, those stay appended. The
+// result describes what was appended; its LogAppendTimeMs is -1.
+func (l *Log) AppendAsFollower(batches []byte) (AppendInfo, error) {
+	whole, err := checkBatches(batches)
+	if err != nil {
+		return AppendInfo{}, err
+	}
+	l.relieve()
+	o := l.options.Load()
+	l.mu.Lock()
+	info, err := l.appendFollower(o, whole)
+	flush := err == nil && l.flushDue(o)
+	l.mu.Unlock()
+	if flush {
+		err = l.Flush()
+	}
+	return info, err
+}
+
+// checkBatches returns the whole batches at the start of buf, at least one.
+func checkBatches(buf []byte) ([]byte, error) {
+	rest := buf
+	for {
+		b, next, err := record.Parse(rest)
+		if err == record.ErrShort && len(rest) < len(buf) {
+			return buf[:len(buf)-len(rest)], nil
+		}
+		if err == nil {
+			err = b.CheckCRC()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("batch at byte %d of a fetch: %w", len(buf)-len(rest), err)
+		}
+		rest = next
+	}
+}
+
+// appendFollower appends checked batches, as many at a time as one segment
+// takes; mu is held.
+func (l *Log) appendFollower(o *Options, batches []byte) (AppendInfo, error) {
+	info := AppendInfo{BaseOffset: -1, LastOffset: -1, LogAppendTimeMs: -1, LogStartOffset: l.view.start}
+	if err := l.usable(); err != nil {
+		return info, err
+	}
+	nowMs := l.clock.Now().UnixMilli()
+	for len(batches) > 0 {
+		first, rest, err := record.Parse(batches)
+		invariant.Check(err == nil, "checked batch does not parse: %v", err)
+		if err := expect(first, l.view.end); err != nil {
+			return info, err
+		}
+		rolled, err := l.rollFor(o, first, nowMs)
+		if err != nil {
+			return info, err
+		}
+		info.Rolled = info.Rolled || rolled
+		n, err := l.take(o, first, rest)
+		if err != nil {
+			return info, err
+		}
+		if err := l.write(batches[:n], nowMs); err != nil {
+			return info, err
+		}
+		if info.BaseOffset < 0 {
+			info.BaseOffset = first.BaseOffset()
+		}
+		info.LastOffset, info.Bytes = l.view.end-1, info.Bytes+int64(n)
+		batches = batches[n:]
+	}
+	return info, nil
+}
+
+func expect(b record.Batch, next int64) error {
+	if b.BaseOffset() < next || b.LastOffsetDelta() < 0 {
+		return fmt.Errorf("offsets %d to %d after %d: %w", b.BaseOffset(), b.LastOffset(), next-1, ErrUnexpectedOffset)
+	}
+	return nil
+}
+
+// take notes the leader epochs of first and of the batches after it that fit
+// into the active segment, and returns how many bytes they are.
+func (l *Log) take(o *Options, first record.Batch, rest []byte) (n int, err error) {
+	b, size := first, l.view.position
+	for {
+		if err := l.assignEpoch(b.LeaderEpoch(), b.BaseOffset()); err != nil {
+			return 0, err
+		}
+		n += b.Size()
+		size += int64(b.Size())
+		if len(rest) == 0 {
+			return n, nil
+		}
+		next, after, err := record.Parse(rest)
+		invariant.Check(err == nil, "checked batch does not parse: %v", err)
+		if err := expect(next, b.NextOffset()); err != nil {
+			return 0, err
+		}
+		if size+int64(next.Size()) > o.SegmentBytes || next.LastOffset()-l.view.active().base > maxRelativeOffset {
+			return n, nil
+		}
+		b, rest = next, after
+	}
+}
+
+// write appends whole batches, which carry their offsets and epochs, to the
+// active segment and publishes them; mu is held.
+func (l *Log) write(batches []byte, nowMs int64) error {
+	if err := l.indexer.spill(); err != nil {
+		return l.writeFailed(err)
+	}
+	l.buffers[0] = batches
+	position, err := l.appender.Append(l.buffers[:])
+	l.buffers[0] = nil
+	if err != nil {
+		return l.writeFailed(err)
+	}
+	invariant.Check(position == l.view.position, "appended at %d, the end was %d", position, l.view.position)
+	end := l.view.end
+	for rest := batches; len(rest) > 0; {
+		b, next, err := record.Parse(rest)
+		invariant.Check(err == nil, "appended batch does not parse: %v", err)
+		l.age.note(position, b.MaxTimestamp())
+		l.indexer.note(header{Batch: b, position: position, size: int64(b.Size())})
+		l.remember(b, nowMs)
+		position, end, rest = position+int64(b.Size()), b.NextOffset(), next
+	}
+	l.viewMu.Lock()
+	l.view.end, l.view.position, l.view.newest = end, position, l.indexer.newest
+	l.viewMu.Unlock()
+	l.armFlush()
+	return nil
+}
+
+// remember notes an appended batch in the producer state.
+func (l *Log) remember(b record.Batch, nowMs int64) {
+	switch {
+	case b.ProducerID() < 0:
+	case b.IsControl():
+		if epoch, ok := markerEpoch(b); ok {
+			l.producers.RecordMarker(b.ProducerID(), b.ProducerEpoch(), epoch, nowMs)
+		}
+	default:
+		batch := producerBatch(b)
+		l.producers.Record(&batch, nowMs)
+	}
+}

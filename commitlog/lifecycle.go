@@ -1,0 +1,122 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+
+	"tidemark/commitlog/producer"
+	"tidemark/engines"
+	"tidemark/internal/vfs"
+)
+
+// Reconfigure changes the options. The read engine changes at once, chunks of
+// the former stay readable; the append engine, the segment's size and age change
+// with the next roll. On an error the former options hold.
+func (l *Log) Reconfigure(o Options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	l.maintenance.Lock()
+	defer l.maintenance.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	former := l.options.Load()
+	if o.Read.Name != former.Read.Name {
+		for _, s := range l.view.segments {
+			if err := s.setRead(o.Read, engines.ReadOptions{SegmentBytes: o.SegmentBytes}); err != nil {
+				return errors.Join(err, l.resetRead(former))
+			}
+		}
+	}
+	l.indexer.interval = o.IndexIntervalBytes
+	l.options.Store(&o)
+	return nil
+}
+
+func (l *Log) resetRead(o *Options) error {
+	var errs []error
+	for _, s := range l.view.segments {
+		if s.read.Name != o.Read.Name {
+			errs = append(errs, s.setRead(o.Read, engines.ReadOptions{SegmentBytes: o.SegmentBytes}))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Close flushes, leaves a producer snapshot and closes every file once the last
+// chunk is released. After it without an error, everything is on stable storage
+// and the next Open may be told of a clean shutdown. A failed log is closed as it
+// is. Further calls return nil.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	l.stopTimers()
+	l.mu.Unlock()
+	l.tasks.Wait()
+
+	l.maintenance.Lock()
+	defer l.maintenance.Unlock()
+	err := l.Err()
+	if err == nil {
+		err = l.finish()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, x := range l.sealing {
+		err = errors.Join(err, x.appender.Close())
+	}
+	l.sealing = nil
+	err = errors.Join(err, l.appender.Close())
+	for _, s := range l.view.segments {
+		err = errors.Join(err, s.close())
+	}
+	for _, s := range l.doomed {
+		err = errors.Join(err, s.close(), s.remove(deletedSuffix))
+	}
+	l.doomed = nil
+	if err != nil {
+		return fmt.Errorf("close log %s: %w", l.dir, err)
+	}
+	return nil
+}
+
+// finish puts everything on stable storage; maintenance is held and closed set,
+// so nothing is appended any more.
+func (l *Log) finish() error {
+	if err := l.flush(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.indexer.seal()
+	active := l.view.active()
+	if err := active.sync(); err != nil {
+		return l.fail(err)
+	}
+	snapshot := producer.Encode(l.producers.Entries())
+	if err := vfs.WriteFileAtomic(l.fs, l.path(FileName(l.view.end, SnapshotSuffix)), snapshot); err != nil {
+		return l.fail(err)
+	}
+	return nil
+}
+
+// Delete closes the log, whatever state it is in, and removes its directory.
+func (l *Log) Delete() error {
+	l.mu.Lock()
+	if !l.closed {
+		_ = l.fail(ErrClosed) // Nothing is worth a sync any more.
+	}
+	l.mu.Unlock()
+	_ = l.Close() // The files go, whatever is wrong with them.
+	if err := l.fs.RemoveAll(l.dir); err != nil {
+		return fmt.Errorf("delete log: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+
+	"tidemark/engines"
+)
+
+// ReadInfo is the answer to Read.
+type ReadInfo struct {
+	// Chunk holds whole batches; nil when there is nothing to give. The caller
+	// releases it.
+	Chunk engines.Chunk
+	// Bytes is the length of the chunk.
+	Bytes int64
+	// SegmentBase and Position say where the chunk starts.
+	SegmentBase, Position int64
+	// LogStartOffset and LogEndOffset are those at the time of the read.
+	LogStartOffset, LogEndOffset int64
+}
+
+// Read returns whole batches of one segment: from the one that contains offset,
+// or the first after it, up to the last that ends below boundOffset, in at most
+// maxBytes bytes; with minOneBatch the first may be larger (KIP-74). The chunk
+// is nil where that leaves nothing. An offset outside the log is
+// ErrOffsetOutOfRange; bytes that are no batches are a *CorruptError. Reads run
+// concurrently with each other and with appends.
+func (l *Log) Read(offset, maxBytes, boundOffset int64, minOneBatch bool) (ReadInfo, error) {
+	for {
+		v := l.snapshot()
+		info, err := l.readFrom(&v, offset, maxBytes, boundOffset, minOneBatch)
+		if !l.stale(&v) {
+			return info, l.readError(err, offset)
+		}
+		if info.Chunk != nil {
+			info.Chunk.Release()
+		}
+	}
+}
+
+func (l *Log) readError(err error, offset int64) error {
+	switch {
+	case err == nil, err == ErrOffsetOutOfRange:
+		return err
+	case errors.Is(err, errSegmentGone):
+		return ErrClosed
+	}
+	return fmt.Errorf("read offset %d: %w", offset, err)
+}
+
+func (l *Log) readFrom(v *view, offset, maxBytes, bound int64, minOne bool) (ReadInfo, error) {
+	info := ReadInfo{LogStartOffset: v.start, LogEndOffset: v.end}
+	if offset < v.start || offset > v.end {
+		return info, ErrOffsetOutOfRange
+	}
+	bound = min(bound, v.end)
+	for i := v.floor(offset); i < len(v.segments) && max(offset, v.segments[i].base) < bound; i++ {
+		found, err := v.readSegment(i, &info, offset, maxBytes, bound, minOne)
+		for retry := 0; errors.Is(err, errIndexLies) && i < len(v.segments)-1 && retry < 1; retry++ {
+			if err = v.segments[i].repair(); err == nil {
+				found, err = v.readSegment(i, &info, offset, maxBytes, bound, minOne)
+			}
+		}
+		if err != nil || found {
+			return info, err
+		}
+	}
+	return info, nil
+}
+
+// readSegment fills info from segments[i]; found is false when the segment has
+// no batch that reaches offset, as the end of a compacted one may not.
+func (v *view) readSegment(i int, info *ReadInfo, offset, maxBytes, bound int64, minOne bool) (found bool, err error) {
+	s, end := v.segments[i], v.endOf(i)
+	if err := s.acquire(); err != nil {
+		return false, err
+	}
+	defer s.release()
+	first, ok, err := s.find(offset, end)
+	if err != nil || !ok {
+		return false, err
+	}
+	if first.last >= bound || first.size > maxBytes && !minOne {
+		return true, nil
+	}
+	limit := first.end()
+	if first.size < maxBytes {
+		if limit, err = s.limit(first, maxBytes, bound, v.nextOf(i), end); err != nil {
+			return false, err
+		}
+	}
+	chunk, err := s.reader.Chunk(first.position, limit-first.position)
+	if err != nil {
+		return false, err
+	}
+	info.Chunk, info.Bytes = chunk, limit-first.position
+	info.SegmentBase, info.Position = s.base, first.position
+	return true, nil
+}
+
+// limit is where a read that starts with first ends: a batch boundary at most
+// maxBytes on and before the first batch that reaches bound.
+func (s *segment) limit(first place, maxBytes, bound, next, end int64) (int64, error) {
+	if bound < next {
+		beyond, ok, err := s.find(bound, end)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			end = beyond.position
+		}
+	}
+	if end-first.position <= maxBytes {
+		return end, nil
+	}
+	return s.lastBoundary(first.end(), first.position+maxBytes, end)
+}
+
+// Available is how many bytes of batches a reader at offset could get below
+// boundOffset, at most limit; 0 where it would get an error. It reads no more
+// than two headers near each end.
+func (l *Log) Available(offset, boundOffset, limit int64) int64 {
+	v := l.snapshot()
+	bound := min(boundOffset, v.end)
+	if offset < v.start || offset >= bound {
+		return 0
+	}
+	first, last := v.floor(offset), v.floor(bound)
+	from, err := v.positionIn(first, offset)
+	if err != nil {
+		return 0
+	}
+	to := v.endOf(last)
+	if bound < v.end {
+		if to, err = v.positionIn(last, bound); err != nil {
+			return 0
+		}
+	}
+	total := to - from
+	for i := first; i < last && total < limit; i++ {
+		total += v.endOf(i)
+	}
+	return max(0, min(total, limit))
+}
+
+// positionIn is the position of the first batch of segments[i] that reaches
+// offset, its end where there is none.
+func (v *view) positionIn(i int, offset int64) (int64, error) {
+	s := v.segments[i]
+	if offset <= s.base {
+		return 0, nil
+	}
+	if err := s.acquire(); err != nil {
+		return 0, err
+	}
+	defer s.release()
+	p, ok, err := s.find(offset, v.endOf(i))
+	if err != nil {
+		return 0, err
+	}
+	if !ok {
+		return v.endOf(i), nil
+	}
+	return p.position, nil
+}

@@ -1,0 +1,295 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"tidemark/commitlog/index"
+	"tidemark/engines"
+	"tidemark/internal/vfs"
+)
+
+// errSegmentGone: the segment was removed while a reader held an older view. The
+// reader looks again.
+var errSegmentGone = errors.New("segment was removed")
+
+// segment is one segment of the log: its file, the read engine on it and its two
+// indexes, all opened at first use. It knows nothing of the append engine, which
+// the log holds for the last segment only.
+type segment struct {
+	fs   vfs.FS
+	dir  string
+	base int64
+	// indexMaxBytes and indexInterval are used where indexes are made anew.
+	indexMaxBytes, indexInterval int64
+	// size is the end of the batches while the segment is sealed; of the active
+	// segment the log's view knows it. Changed under the log's mu.
+	size atomic.Int64
+
+	// mu is held shared by whoever uses the fields below, exclusively to open,
+	// exchange and close them.
+	mu      sync.RWMutex
+	gone    bool
+	read    engines.ReadSpec
+	options engines.ReadOptions
+	file    vfs.File
+	reader  engines.Reader
+	offsets *index.Offsets
+	times   *index.Times
+	// formers are read engines that setRead replaced, until their last chunk.
+	formers   sync.WaitGroup
+	formerErr error
+}
+
+func (s *segment) path(suffix string) string {
+	return filepath.Join(s.dir, FileName(s.base, suffix))
+}
+
+// acquire makes the fields below mu usable until release.
+func (s *segment) acquire() error {
+	s.mu.RLock()
+	if s.reader != nil && !s.gone {
+		return nil
+	}
+	s.mu.RUnlock()
+	s.mu.Lock()
+	err := s.open()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.acquire()
+}
+
+func (s *segment) release() { s.mu.RUnlock() }
+
+// open opens what is not open yet; mu is held. Indexes that are missing or
+// damaged are made again from the log.
+func (s *segment) open() error {
+	if s.gone {
+		return errSegmentGone
+	}
+	if s.reader != nil {
+		return nil
+	}
+	if err := s.openFile(); err != nil {
+		return err
+	}
+	if err := s.openIndexes(); err != nil {
+		return err
+	}
+	reader, err := s.read.Open(s.file, s.options)
+	if err != nil {
+		return fmt.Errorf("open segment %s for reading: %w", s.path(LogSuffix), err)
+	}
+	s.reader = reader
+	return nil
+}
+
+func (s *segment) openFile() error {
+	if s.file != nil {
+		return nil
+	}
+	file, err := s.fs.Open(s.path(LogSuffix))
+	if err != nil {
+		return fmt.Errorf("open segment: %w", err)
+	}
+	s.file = file
+	return nil
+}
+
+func (s *segment) openIndexes() error {
+	if s.offsets != nil && s.times != nil {
+		return nil
+	}
+	offsets, err := index.OpenOffsets(s.fs, s.path(IndexSuffix), s.base, s.indexMaxBytes, s.size.Load())
+	if err == nil {
+		times, timesErr := index.OpenTimes(s.fs, s.path(TimeIndexSuffix), s.base, s.indexMaxBytes)
+		if timesErr == nil {
+			s.offsets, s.times = offsets, times
+			if timesErr = s.checkNewest(); timesErr == nil {
+				return nil
+			}
+			_ = times.Close() // Only read from, as the other.
+			s.offsets, s.times = nil, nil
+		}
+		_ = offsets.Close()
+		err = timesErr
+	}
+	if !errors.Is(err, index.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("open segment: %w", err)
+	}
+	return s.rebuildIndexes()
+}
+
+// checkNewest holds the last entry of the time index, by which retention goes,
+// against the batch it names; mu is held.
+func (s *segment) checkNewest() error {
+	if s.size.Load() == 0 {
+		return nil
+	}
+	newest, ok, err := s.times.Last()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("no timestamp: %w", index.ErrDamaged)
+	}
+	p, _, err := s.findIn(s.file, newest.Offset, s.size.Load())
+	if errors.Is(err, errIndexLies) || err == nil && (p.last != newest.Offset || p.newest != newest.TimestampMs) {
+		err = fmt.Errorf("timestamp %d at %d: %w", newest.TimestampMs, newest.Offset, index.ErrDamaged)
+	}
+	return err
+}
+
+// rebuildIndexes makes both indexes of a sealed segment from its batch headers;
+// mu is held.
+func (s *segment) rebuildIndexes() error {
+	x, err := s.createIndexes()
+	if err != nil {
+		return err
+	}
+	r := newHeaders(s.file, s.path(LogSuffix), s.size.Load())
+	defer r.close()
+	for at := int64(0); at < s.size.Load(); {
+		h, err := r.read(at)
+		if err == nil && (h.BaseOffset() < s.base || h.LastOffset()-s.base > maxRelativeOffset) {
+			err = r.corrupt(at, fmt.Errorf("offset %d in segment %d", h.BaseOffset(), s.base))
+		}
+		if err == nil {
+			x.note(h)
+			err = x.spill()
+		}
+		if err != nil {
+			return fmt.Errorf("rebuild indexes: %w", errors.Join(err, s.closeIndexes()))
+		}
+		at = h.end()
+	}
+	x.seal()
+	if err := errors.Join(s.offsets.Flush(), s.times.Flush()); err != nil {
+		return fmt.Errorf("rebuild indexes: %w", errors.Join(err, s.closeIndexes()))
+	}
+	return nil
+}
+
+// createIndexes replaces both indexes by empty ones; mu is held.
+func (s *segment) createIndexes() (indexer, error) {
+	if err := s.closeIndexes(); err != nil {
+		return indexer{}, err
+	}
+	offsets, err := index.CreateOffsets(s.fs, s.path(IndexSuffix), s.base, s.indexMaxBytes)
+	if err != nil {
+		return indexer{}, err
+	}
+	times, err := index.CreateTimes(s.fs, s.path(TimeIndexSuffix), s.base, s.indexMaxBytes)
+	if err != nil {
+		_ = offsets.Close() // Empty.
+		return indexer{}, err
+	}
+	s.offsets, s.times = offsets, times
+	return newIndexer(offsets, times, s.indexInterval), nil
+}
+
+func (s *segment) closeIndexes() error {
+	var err error
+	if s.offsets != nil {
+		err = s.offsets.Close()
+	}
+	if s.times != nil {
+		err = errors.Join(err, s.times.Close())
+	}
+	s.offsets, s.times = nil, nil
+	return err
+}
+
+// repair rebuilds indexes that turned out not to match the log.
+func (s *segment) repair() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		return errSegmentGone
+	}
+	return s.rebuildIndexes()
+}
+
+// setRead exchanges the read engine; the former one lives on until its chunks
+// are released.
+func (s *segment) setRead(spec engines.ReadSpec, o engines.ReadOptions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone || s.reader == nil {
+		s.read, s.options = spec, o
+		return nil
+	}
+	reader, err := spec.Open(s.file, o)
+	if err != nil {
+		return fmt.Errorf("open segment %s for reading: %w", s.path(LogSuffix), err)
+	}
+	former := s.reader
+	s.reader, s.read, s.options = reader, spec, o
+	s.formers.Go(func() {
+		if err := former.Close(); err != nil {
+			s.mu.Lock()
+			s.formerErr = errors.Join(s.formerErr, err)
+			s.mu.Unlock()
+		}
+	})
+	return nil
+}
+
+// close ends the use of the segment: new readers are turned away, the last chunk
+// is waited for, files are closed.
+func (s *segment) close() error {
+	s.mu.Lock()
+	if s.gone {
+		s.mu.Unlock()
+		return nil
+	}
+	s.gone = true
+	reader, file := s.reader, s.file
+	err := s.closeIndexes()
+	s.mu.Unlock()
+	if reader != nil {
+		err = errors.Join(err, reader.Close())
+	}
+	s.formers.Wait()
+	err = errors.Join(err, s.formerErr)
+	if file != nil {
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("close segment %s: %w", s.path(LogSuffix), err)
+	}
+	return nil
+}
+
+// rename gives every file of the segment a further suffix.
+func (s *segment) rename(suffix string) error {
+	return s.eachFile(func(path string) error { return s.fs.Rename(path, path+suffix) })
+}
+
+// remove removes the files that rename renamed.
+func (s *segment) remove(suffix string) error {
+	return s.eachFile(func(path string) error { return s.fs.Remove(path + suffix) })
+}
+
+// eachFile calls f for the segment's files and the snapshot at its start; those
+// that are not there are skipped.
+func (s *segment) eachFile(f func(path string) error) error {
+	var errs []error
+	for _, suffix := range append(segmentSuffixes[:], SnapshotSuffix) {
+		if err := f(s.path(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// openAppender opens the append engine behind the valid bytes; s is acquired.
+func (s *segment) openAppender(o *Options) (engines.Appender, error) {
+	return o.Append.Open(s.file, s.size.Load(), engines.AppendOptions{SegmentBytes: o.SegmentBytes})
+}
