@@ -60,9 +60,6 @@ type Broker struct {
 
 	// RetentionCheckInterval is log.retention.check.interval.ms.
 	RetentionCheckInterval time.Duration
-	// FlushSchedulerIntervalMs is log.flush.scheduler.interval.ms: how often
-	// flush.ms is looked at.
-	FlushSchedulerIntervalMs int64
 	// RecoveryCheckpointInterval is log.flush.offset.checkpoint.interval.ms.
 	RecoveryCheckpointInterval time.Duration
 	// LogStartCheckpointInterval is log.flush.start.offset.checkpoint.interval.ms.

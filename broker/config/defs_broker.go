@@ -43,8 +43,6 @@ var brokerDefs = []Def{
 
 	broker("log.retention.check.interval.ms", func(b *Broker) *time.Duration { return &b.RetentionCheckInterval }, millis, "300000",
 		"How often logs are looked through for segments past their retention.", lasting(time.Millisecond)),
-	broker("log.flush.scheduler.interval.ms", func(b *Broker) *int64 { return &b.FlushSchedulerIntervalMs }, long, "9223372036854775807",
-		"How often logs are looked through for a flush that flush.ms makes due.", atLeast[int64](1)),
 	broker("log.flush.offset.checkpoint.interval.ms", func(b *Broker) *time.Duration { return &b.RecoveryCheckpointInterval }, millis, "60000",
 		"How often recovery-point-offset-checkpoint is written, which bounds the work of a start after a crash.", lasting(time.Millisecond)),
 	broker("log.flush.start.offset.checkpoint.interval.ms", func(b *Broker) *time.Duration { return &b.LogStartCheckpointInterval }, millis, "60000",

@@ -44,7 +44,7 @@ var topicDefs = []Def{
 	topic("flush.messages", "log.flush.interval.messages", func(t *Topic) *int64 { return &t.FlushMessages }, long, forever,
 		"Records after which a log is forced to disk; 1 means before each acknowledgement.", atLeast[int64](1)),
 	topic("flush.ms", "log.flush.interval.ms", func(t *Topic) *int64 { return &t.FlushMs }, long, forever,
-		"Time after which a log is forced to disk, as far as log.flush.scheduler.interval.ms looks that often.", atLeast[int64](0)),
+		"Time after which appended records are forced to disk.", atLeast[int64](0)),
 
 	topic("message.timestamp.type", "log.message.timestamp.type", func(t *Topic) *string { return &t.TimestampType }, text, "CreateTime",
 		"Whether a record keeps its producer's time or gets the broker's.", oneOf("CreateTime", "LogAppendTime")),

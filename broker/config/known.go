@@ -38,6 +38,7 @@ var unserved = merge(
 	why("batches are kept in format v2",
 		"log.message.format.version", "log.message.downconversion.enable", "log.message.timestamp.difference.max.ms"),
 	why("the append engine decides", "log.preallocate"),
+	why("flush.ms is kept by a timer of each log", "log.flush.scheduler.interval.ms"),
 	why("",
 		"alter.config.policy.class.name", "create.topic.policy.class.name", "auto.include.jmx.reporter", "metric.reporters",
 		"metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms", "kafka.metrics.reporters",

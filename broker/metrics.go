@@ -1,0 +1,39 @@
+package broker
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tidemark/broker/network"
+)
+
+// watch adds what the network and the API server count.
+func (t *telemetry) watch(b *Broker) {
+	stats := b.server.Stats()
+	gauge := func(name, help string, value func() float64) {
+		t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	counter := func(name, help string, labels prometheus.Labels, value *atomic.Int64) {
+		t.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
+			func() float64 { return float64(value.Load()) }))
+	}
+	of := func(v *atomic.Int64) func() float64 { return func() float64 { return float64(v.Load()) } }
+
+	gauge("tidemark_connections", "Open client connections.", of(&stats.Connections))
+	gauge("tidemark_muted_connections", "Connections not read from for want of in-flight memory.", of(&stats.Muted))
+	gauge("tidemark_inflight_request_bytes", "Memory of requests being received or answered.", of(&stats.InFlightBytes))
+	gauge("tidemark_parked_requests", "Requests that wait for records or replicas.", func() float64 { return float64(b.api.Parked()) })
+	counter("tidemark_connections_accepted_total", "Client connections accepted.", nil, &stats.Accepted)
+	counter("tidemark_accept_errors_total", "Failed accepts, as for want of file descriptors.", nil, &stats.AcceptErrors)
+	counter("tidemark_received_bytes_total", "Bytes of requests.", nil, &stats.ReceivedBytes)
+	counter("tidemark_sent_bytes_total", "Bytes of responses.", nil, &stats.SentBytes)
+	for i := range stats.Refused {
+		counter("tidemark_connections_refused_total", "Client connections closed on arrival.",
+			prometheus.Labels{"reason": network.Refusal(i).String()}, &stats.Refused[i])
+	}
+	for i := range stats.Closed {
+		counter("tidemark_connections_closed_total", "Client connections closed.",
+			prometheus.Labels{"reason": network.Reason(i).String()}, &stats.Closed[i])
+	}
+}

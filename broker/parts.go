@@ -1,0 +1,199 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"time"
+
+	"tidemark/broker/api"
+	"tidemark/broker/config"
+	"tidemark/broker/network"
+	"tidemark/broker/replica"
+	"tidemark/coordinator/controller"
+	"tidemark/coordinator/zkserver"
+	"tidemark/coordinator/znode"
+)
+
+// startListener takes the port first, so that a conflict costs nothing; nobody
+// is accepted before everything else is up.
+func (b *Broker) startListener(context.Context) (undo, error) {
+	l, err := listen(b.o.Config.Listener.Address(), "listeners=PLAINTEXT://")
+	if err != nil {
+		return nil, err
+	}
+	b.listener = l
+	return func(context.Context) error {
+		_ = l.Close() // closed before, unless the start failed
+		return nil
+	}, nil
+}
+
+// zookeeperDir is the embedded metadata store's folder in the first log
+// directory.
+const zookeeperDir = "zookeeper"
+
+// startZookeeper runs the embedded metadata store where no other is named.
+func (b *Broker) startZookeeper(context.Context) (undo, error) {
+	if len(b.o.Config.ZookeeperConnect) > 0 {
+		return nil, nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	b.zookeeper, err = zkserver.Start(l, zkserver.Options{
+		FS: b.o.FS, Dir: filepath.Join(b.o.Config.LogDirs[0], zookeeperDir), Clock: b.o.Clock, Logger: b.o.Logger,
+	})
+	if err != nil {
+		_ = l.Close() // nobody was told of it
+		return nil, explainLock(err)
+	}
+	return func(context.Context) error { return wrap("stop metadata store", b.zookeeper.Close()) }, nil
+}
+
+// connectZookeeper opens the session and learns which cluster this is.
+func (b *Broker) connectZookeeper(ctx context.Context) (undo, error) {
+	c := b.o.Config
+	servers := c.ZookeeperConnect
+	if b.zookeeper != nil {
+		servers = []string{b.ZookeeperAddr()}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.ZookeeperConnectionTimeout)
+	defer cancel()
+	var err error
+	b.client, err = znode.Connect(ctx, znode.Options{
+		Servers: servers, Chroot: c.ZookeeperChroot, SessionTimeout: c.ZookeeperSessionTimeout, Logger: b.o.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w (is zookeeper.connect right? without it the embedded metadata store is used)", err)
+	}
+	stop := func(context.Context) error {
+		b.client.Close()
+		return nil
+	}
+	if err := b.client.EnsureLayout(ctx); err != nil {
+		return stop, err
+	}
+	b.clusterID, err = b.client.ClusterID(ctx)
+	return stop, err
+}
+
+// openReplicas locks the log directories and recovers what is in them.
+func (b *Broker) openReplicas(ctx context.Context) (undo, error) {
+	b.replicas = replica.New(b.replicaOptions())
+	if err := b.replicas.Open(ctx); err != nil {
+		return nil, explainLock(err)
+	}
+	return func(context.Context) error { return wrap("close logs", b.replicas.Close(b.presence.brokerEpoch())) }, nil
+}
+
+func (b *Broker) replicaOptions() replica.Options {
+	c := b.o.Config
+	return replica.Options{
+		BrokerID: c.BrokerID, ClusterID: b.clusterID, FS: b.o.FS, Dirs: c.LogDirs, Engines: b.o.Engines,
+		Config: b.configs.Topic, Clock: b.o.Clock, Logger: b.o.Logger, RecoveryThreads: int(c.RecoveryThreads),
+		RetentionCheckInterval:          c.RetentionCheckInterval,
+		RecoveryCheckpointInterval:      c.RecoveryCheckpointInterval,
+		LogStartCheckpointInterval:      c.LogStartCheckpointInterval,
+		HighWatermarkCheckpointInterval: c.HighWatermarkCheckpointInterval,
+		ProducerExpiryCheckInterval:     c.ProducerIDExpirationCheckInterval,
+	}
+}
+
+// register makes the broker known under its address.
+func (b *Broker) register(ctx context.Context) (undo, error) {
+	b.presence = newPresence(b.client, b.identity(), b.o.Logger)
+	if err := b.presence.start(ctx); err != nil {
+		if errors.Is(err, znode.ErrBrokerIDInUse) {
+			return nil, fmt.Errorf("%w: choose another broker.id (--set broker.id=N)", err)
+		}
+		return nil, err
+	}
+	return b.presence.stop, nil
+}
+
+// identity is what the metadata store shows of this broker.
+func (b *Broker) identity() znode.Broker {
+	c := b.o.Config
+	at := c.Advertised
+	if at == (config.Listener{}) {
+		at = advertise(c.Listener, b.listener.Addr())
+	}
+	return znode.Broker{
+		ID: c.BrokerID, Host: at.Host, Port: at.Port, Endpoints: []string{at.String()},
+		SecurityProtocols: map[string]string{"PLAINTEXT": "PLAINTEXT"}, Rack: c.Rack, Timestamp: b.o.Clock.Now(),
+	}
+}
+
+// startController stands for controller; the first election brings every
+// partition up.
+func (b *Broker) startController(ctx context.Context) (undo, error) {
+	c := b.o.Config
+	b.controller = controller.New(controller.Options{
+		Client: b.client, BrokerID: c.BrokerID, Clock: b.o.Clock, Logger: b.o.Logger,
+		Sink: api.NewSink(c.BrokerID, b.configs, b.replicas, b.view, b.o.Logger),
+	})
+	if err := b.controller.Start(ctx); err != nil {
+		return nil, err
+	}
+	return func(context.Context) error {
+		b.controller.Close()
+		return nil
+	}, nil
+}
+
+// parkedGrace is how long a shutdown waits for requests that wait for records
+// to come: their clients ask again elsewhere.
+const parkedGrace = 500 * time.Millisecond
+
+// serve lets clients in.
+func (b *Broker) serve(context.Context) (undo, error) {
+	c := b.o.Config
+	b.api = api.New(api.Options{
+		BrokerID: c.BrokerID, ClusterID: b.clusterID, Configs: b.configs, Replicas: b.replicas, Metadata: b.view,
+		Controller: b.controller, Producers: b.client, Clock: b.o.Clock, Logger: b.o.Logger,
+	})
+	b.server = network.Serve(b.listener, b.networkOptions(), b.api)
+	b.telemetry.watch(b)
+	tuner := startMemoryTuner(c.QueuedRequestBytes, b.server.Stats(), b.o.Clock)
+	return func(ctx context.Context) error {
+		tuner.stop()
+		ctx, cancel := context.WithTimeout(ctx, parkedGrace)
+		defer cancel()
+		if err := b.server.Shutdown(ctx); err != nil {
+			b.o.Logger.Debug("connections with waiting requests were closed", "reason", err)
+		}
+		b.api.Close()
+		return nil
+	}, nil
+}
+
+func (b *Broker) networkOptions() network.Options {
+	c := b.o.Config
+	return network.Options{
+		MaxFrame:              c.SocketRequestMaxBytes,
+		MaxConnections:        int(c.MaxConnections),
+		MaxConnectionsPerIP:   int(c.MaxConnectionsPerIP),
+		ConnectionRate:        int(c.MaxConnectionRate),
+		QueuedRequestsPerConn: int(c.QueuedRequestsPerConnection),
+		InFlightBytes:         c.QueuedRequestBytes,
+		IdleTimeout:           c.ConnectionsMaxIdle,
+		FrameTimeout:          c.FrameTimeout,
+		WriteTimeout:          c.WriteTimeout,
+		SendBuffer:            int(c.SocketSendBufferBytes),
+		ReceiveBuffer:         int(c.SocketReceiveBufferBytes),
+		Logger:                b.o.Logger,
+		Observe:               b.telemetry.observe,
+		Clock:                 b.o.Clock,
+	}
+}
+
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}

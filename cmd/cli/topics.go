@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// clientFlags are what every command that talks to a broker takes.
+type clientFlags struct {
+	bootstrap string
+	timeout   time.Duration
+}
+
+func (f *clientFlags) bind(c *cobra.Command) {
+	c.PersistentFlags().StringVar(&f.bootstrap, "bootstrap", "127.0.0.1:9092", "host:port[,host:port…] of the broker to ask")
+	c.PersistentFlags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long to wait for the answer")
+}
+
+// admin calls do with a connected admin client.
+func (f *clientFlags) admin(ctx context.Context, do func(context.Context, *kadm.Client) error) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(f.bootstrap, ",")...), kgo.RequestRetries(2),
+		kgo.RetryTimeout(f.timeout), kgo.ClientID("tidemark"))
+	if err != nil {
+		return Usagef("--bootstrap %s: %w", f.bootstrap, err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	if err := client.Ping(ctx); err != nil {
+		return fmt.Errorf("no broker answers at %s (is one running there? `tidemark broker` starts one): %w", f.bootstrap, err)
+	}
+	return do(ctx, kadm.NewClient(client))
+}
+
+func newTopicsCommand(app *App) *cobra.Command {
+	f := &clientFlags{}
+	c := &cobra.Command{Use: "topics", Short: "Create, list, describe, alter and delete topics"}
+	f.bind(c)
+	c.AddCommand(newTopicsCreateCommand(app, f), newTopicsListCommand(app, f), newTopicsDescribeCommand(app, f),
+		newTopicsAlterCommand(app, f), newTopicsDeleteCommand(app, f))
+	return c
+}
+
+// parsePairs reads name=value texts, in order.
+func parsePairs(flag string, texts []string) (names []string, values map[string]string, err error) {
+	values = make(map[string]string, len(texts))
+	for _, text := range texts {
+		name, value, found := strings.Cut(text, "=")
+		if !found || name == "" {
+			return nil, nil, Usagef("--%s %s: want name=value", flag, text)
+		}
+		if _, twice := values[name]; twice {
+			return nil, nil, Usagef("--%s %s: given twice", flag, name)
+		}
+		names = append(names, name)
+		values[name] = value
+	}
+	return names, values, nil
+}
+
+// refusal joins a broker's error with the message beside it.
+func refusal(err error, message string) error {
+	if err == nil || message == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", message, err)
+}

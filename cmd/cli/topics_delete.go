@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+func newTopicsDeleteCommand(app *App, f *clientFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete NAME…",
+		Short: "Delete topics with all their records",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.admin(c.Context(), func(ctx context.Context, admin *kadm.Client) error {
+				responses, err := admin.DeleteTopics(ctx, args...)
+				if err != nil {
+					return fmt.Errorf("delete topics: %w", err)
+				}
+				deleted := []string{}
+				var errs []error
+				for _, r := range responses.Sorted() {
+					if r.Err != nil {
+						errs = append(errs, fmt.Errorf("delete topic %s: %w", r.Topic, refusal(r.Err, r.ErrMessage)))
+						continue
+					}
+					deleted = append(deleted, r.Topic)
+				}
+				printed := app.Print(map[string][]string{"deleted": deleted}, func(w io.Writer) error {
+					if len(deleted) == 0 {
+						return nil
+					}
+					_, err := fmt.Fprintf(w, "deleted %s\n", strings.Join(deleted, ", "))
+					return err
+				})
+				return errors.Join(append(errs, printed)...)
+			})
+		},
+	}
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sort"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// describedTopic is one topic of `topics describe`.
+type describedTopic struct {
+	Topic      string               `json:"topic"`
+	ID         string               `json:"id"`
+	Partitions []describedPartition `json:"partitions"`
+	Config     []configRow          `json:"config"`
+}
+
+type describedPartition struct {
+	Partition   int32   `json:"partition"`
+	Leader      int32   `json:"leader"`
+	LeaderEpoch int32   `json:"leader_epoch"`
+	Replicas    []int32 `json:"replicas"`
+	ISR         []int32 `json:"isr"`
+	Start       int64   `json:"log_start_offset"`
+	End         int64   `json:"high_watermark"`
+	Error       string  `json:"error,omitempty"`
+}
+
+func newTopicsDescribeCommand(app *App, f *clientFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "describe NAME…",
+		Short: "Show partitions, leaders, offsets and settings of topics",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.admin(c.Context(), func(ctx context.Context, admin *kadm.Client) error {
+				topics, err := describeTopics(ctx, admin, args)
+				if err != nil {
+					return err
+				}
+				return app.Print(topics, func(w io.Writer) error { return printDescribed(w, topics) })
+			})
+		},
+	}
+}
+
+func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]describedTopic, error) {
+	details, err := admin.ListTopics(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("describe topics: %w", err)
+	}
+	for _, d := range details.Sorted() {
+		if d.Err != nil {
+			return nil, fmt.Errorf("describe topic %s: %w", d.Topic, d.Err)
+		}
+	}
+	starts, err := admin.ListStartOffsets(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("list start offsets: %w", err)
+	}
+	ends, err := admin.ListEndOffsets(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("list end offsets: %w", err)
+	}
+	configs, err := admin.DescribeTopicConfigs(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("describe settings: %w", err)
+	}
+	var topics []describedTopic
+	for _, d := range details.Sorted() {
+		t := describedTopic{Topic: d.Topic, ID: d.ID.String()}
+		for _, p := range d.Partitions.Sorted() {
+			row := describedPartition{Partition: p.Partition, Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, Replicas: p.Replicas, ISR: p.ISR}
+			if p.Err != nil {
+				row.Error = p.Err.Error()
+			}
+			if o, ok := starts.Lookup(d.Topic, p.Partition); ok {
+				row.Start = o.Offset
+			}
+			if o, ok := ends.Lookup(d.Topic, p.Partition); ok {
+				row.End = o.Offset
+			}
+			t.Partitions = append(t.Partitions, row)
+		}
+		rc, err := configs.On(d.Topic, nil)
+		if err != nil || rc.Err != nil {
+			return nil, fmt.Errorf("describe settings of %s: %w", d.Topic, firstError(err, rc.Err))
+		}
+		for _, entry := range rc.Configs {
+			t.Config = append(t.Config, configRow{entry.Key, entry.MaybeValue(), entry.Source.String()})
+		}
+		sort.Slice(t.Config, func(i, j int) bool { return t.Config[i].Name < t.Config[j].Name })
+		topics = append(topics, t)
+	}
+	return topics, nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printDescribed(w io.Writer, topics []describedTopic) error {
+	for i, t := range topics {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s  id %s\n", t.Topic, t.ID)
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "  PARTITION\tLEADER\tEPOCH\tREPLICAS\tISR\tSTART\tEND")
+		for _, p := range t.Partitions {
+			fmt.Fprintf(tw, "  %d\t%d\t%d\t%v\t%v\t%d\t%d\t%s\n", p.Partition, p.Leader, p.LeaderEpoch, p.Replicas, p.ISR, p.Start, p.End, p.Error)
+		}
+		fmt.Fprintln(tw, "  SETTING\tVALUE\tSOURCE")
+		for _, c := range t.Config {
+			fmt.Fprintf(tw, "  %s\t%s\t%s\n", c.Name, c.Value, c.Source)
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// listedTopic is one row of `topics list`.
+type listedTopic struct {
+	Topic      string `json:"topic"`
+	ID         string `json:"id"`
+	Partitions int    `json:"partitions"`
+	Replicas   int    `json:"replication_factor"`
+	// Records is the number of offsets between log start and end.
+	Records int64 `json:"records"`
+}
+
+func newTopicsListCommand(app *App, f *clientFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the topics with their sizes in records",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.admin(c.Context(), func(ctx context.Context, admin *kadm.Client) error {
+				rows, err := listTopics(ctx, admin)
+				if err != nil {
+					return err
+				}
+				return app.Print(rows, func(w io.Writer) error {
+					t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+					fmt.Fprintln(t, "TOPIC\tPARTITIONS\tREPLICAS\tRECORDS\tID")
+					for _, r := range rows {
+						fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", r.Topic, r.Partitions, r.Replicas, r.Records, r.ID)
+					}
+					return t.Flush()
+				})
+			})
+		},
+	}
+}
+
+func listTopics(ctx context.Context, admin *kadm.Client) ([]listedTopic, error) {
+	topics, err := admin.ListTopics(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list topics: %w", err)
+	}
+	rows := make([]listedTopic, 0, len(topics))
+	if len(topics) == 0 {
+		return rows, nil
+	}
+	starts, err := admin.ListStartOffsets(ctx, topics.Names()...)
+	if err != nil {
+		return nil, fmt.Errorf("list start offsets: %w", err)
+	}
+	ends, err := admin.ListEndOffsets(ctx, topics.Names()...)
+	if err != nil {
+		return nil, fmt.Errorf("list end offsets: %w", err)
+	}
+	for _, t := range topics.Sorted() {
+		row := listedTopic{Topic: t.Topic, ID: t.ID.String(), Partitions: len(t.Partitions), Replicas: t.Partitions.NumReplicas()}
+		for p := range t.Partitions {
+			start, okStart := starts.Lookup(t.Topic, p)
+			end, okEnd := ends.Lookup(t.Topic, p)
+			if okStart && okEnd && start.Err == nil && end.Err == nil {
+				row.Records += end.Offset - start.Offset
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/broker/config"
+	"tidemark/coordinator/zkserver"
+	"tidemark/internal/vfs"
+)
+
+func newZkCommand(app *App) *cobra.Command {
+	var listen, data, logLevel string
+	var allowOpen bool
+	c := &cobra.Command{
+		Use:   "zk",
+		Short: "Run the embedded metadata store alone; it speaks ZooKeeper's protocol",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			logger, err := newLogger(app.Err, logLevel)
+			if err != nil {
+				return err
+			}
+			if !allowOpen && !config.IsLoopback(listen) {
+				return Usagef("--listen %s: not a loopback host:port, and whoever reaches the store rules the cluster: "+
+					"pass --allow-open-listener if that is intended", listen)
+			}
+			l, err := net.Listen("tcp", listen)
+			if err != nil {
+				return err
+			}
+			s, err := zkserver.Start(l, zkserver.Options{FS: vfs.OS{}, Dir: data, Logger: logger})
+			if err != nil {
+				_ = l.Close() // nobody was told of it
+				return err
+			}
+			if err := announceZk(app, s.Addr().String(), data); err == nil {
+				<-c.Context().Done()
+			}
+			return s.Close()
+		},
+	}
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:2181", "host:port to listen on; port 0 takes a free one")
+	c.Flags().StringVar(&data, "data", "tidemark-zk", "directory of the transaction log and the snapshots")
+	c.Flags().BoolVar(&allowOpen, "allow-open-listener", false, "permit an address that other machines can reach")
+	c.Flags().StringVar(&logLevel, "log-level", "info", "debug, info, warn or error")
+	return c
+}
+
+func announceZk(app *App, address, data string) error {
+	if app.JSON {
+		return json.NewEncoder(app.Out).Encode(map[string]string{"listener": address, "data": data})
+	}
+	_, err := fmt.Fprintf(app.Out, "metadata store on %s, data in %s\nready; Ctrl-C stops it\n", address, data)
+	return err
+}
