@@ -37,7 +37,6 @@ func newPool(l workload.Load, seed uint64) (*pool, error) {
 	now := time.Now().UnixMilli()
 	b := record.NewBuilder(codec, record.DefaultLevel)
 	for range count {
-		b.Reset()
 		for range records {
 			b.Append(now, nil, values.next(), nil)
 		}

@@ -88,6 +88,8 @@ type Run struct {
 	// RSSAnonPeakBytes is the largest anonymous memory of the broker seen.
 	RSSAnonPeakBytes int64 `json:"broker_rss_anon_peak_bytes"`
 	DiskBytes        int64 `json:"disk_bytes"`
+	// Ledger balances, or the run is invalid.
+	Ledger Ledger `json:"ledger"`
 	// Check is what reading everything back showed.
 	Check Check `json:"check"`
 	// StealRatio is the share of CPU time the hypervisor withheld.
@@ -116,22 +118,23 @@ type Records struct {
 }
 
 // Window is one measured window: what was asked for, what came of it and what
-// it cost. Counts are records. Accepted = Acked + Failed + InFlightEnd, or the
-// run is invalid.
+// it cost. Counts are records, and of the window only: InFlightStart + Accepted
+// = Acked + Failed + InFlightEnd. Of a fetch, Acked is what was read.
 type Window struct {
-	WindowNs     int64 `json:"window_ns"`
-	OfferedPerS  int64 `json:"offered_per_s"` // 0 = as much as possible
-	Accepted     int64 `json:"accepted"`
-	Acked        int64 `json:"acked"`
-	Failed       int64 `json:"failed"`
-	InFlightEnd  int64 `json:"in_flight_end"`
-	Dropped      int64 `json:"dropped"` // intended but never sent
-	Requests     int64 `json:"requests"`
-	AckedPerS    int64 `json:"acked_per_s"`
-	PayloadBytes int64 `json:"payload_bytes"` // record values
-	WireBytes    int64 `json:"wire_bytes"`    // batches as sent or received
-	PayloadPerS  int64 `json:"payload_bytes_per_s"`
-	WirePerS     int64 `json:"wire_bytes_per_s"`
+	WindowNs      int64 `json:"window_ns"`
+	OfferedPerS   int64 `json:"offered_per_s"` // 0 = as much as possible
+	Accepted      int64 `json:"accepted"`
+	Acked         int64 `json:"acked"`
+	Failed        int64 `json:"failed"`
+	InFlightStart int64 `json:"in_flight_start"`
+	InFlightEnd   int64 `json:"in_flight_end"`
+	Dropped       int64 `json:"dropped"` // intended but never sent
+	Requests      int64 `json:"requests"`
+	AckedPerS     int64 `json:"acked_per_s"`
+	PayloadBytes  int64 `json:"payload_bytes"` // record values
+	WireBytes     int64 `json:"wire_bytes"`    // batches as sent or received
+	PayloadPerS   int64 `json:"payload_bytes_per_s"`
+	WirePerS      int64 `json:"wire_bytes_per_s"`
 	// LatencyOf is batch or record: what one latency value stands for.
 	LatencyOf  string        `json:"latency_of"`
 	ResponseNs *hist.Summary `json:"response_ns,omitempty"` // intended send to ack
@@ -164,6 +167,21 @@ func (w *Window) BrokerCoreSecondsPerMillion() float64 {
 	}
 	return float64(w.CPU.BrokerNs()) / 1e9 / (float64(w.Acked) / 1e6)
 }
+
+// Ledger accounts for every record of a run, warm-up and drain included:
+// Accepted = Acked + Failed + InFlight. Accepted and Acked are counted apart.
+type Ledger struct {
+	Accepted int64 `json:"accepted"`
+	Acked    int64 `json:"acked"`
+	Failed   int64 `json:"failed"`
+	// InFlight is what the driver still had no answer for at the deadline.
+	InFlight int64 `json:"in_flight"`
+	// Stored is how many records the log held afterwards, -1 if not known.
+	Stored int64 `json:"stored"`
+}
+
+// Balanced is true when nothing is unaccounted for.
+func (l Ledger) Balanced() bool { return l.Accepted == l.Acked+l.Failed+l.InFlight }
 
 // Check counts what went wrong with acknowledged records when they were read.
 type Check struct {

@@ -51,6 +51,10 @@ func scalar(n ast.Node) (Text, error) {
 		return Text{n.Value.Value, n.GetToken()}, nil
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return Text{n.GetToken().Value, n.GetToken()}, nil
+	case *ast.NullNode:
+		if n.GetToken().Value == "null" { // the name of a driver, written bare
+			return Text{"null", n.GetToken()}, nil
+		}
 	}
 	return Text{}, errorAt(n.GetToken(), "want a single value, found %s", strings.ToLower(n.Type().String()))
 }

@@ -1,0 +1,139 @@
+package load
+
+import (
+	"context"
+	"time"
+
+	"tidemark/bench/schedule"
+)
+
+// Probe reads what processes have used so far. A zero Usage is unknown.
+type Probe interface {
+	// Broker is the target's usage; the zero Usage when it is in this process
+	// or elsewhere.
+	Broker() Usage
+	// Client is this process's usage.
+	Client() Usage
+	// Threads is the CPU time of every thread of this process, by id.
+	Threads() map[int]int64
+	// Machine is the machine's total and stolen CPU time.
+	Machine() (totalNs, stealNs int64)
+}
+
+// Usage is accumulated processor time and present memory of a process.
+type Usage struct {
+	UserNs, SysNs int64
+	RSSAnonBytes  int64
+}
+
+// sample is one reading.
+type sample struct {
+	at             int64
+	broker, client Usage
+}
+
+// sampling reads a probe at the start of the window, at the end of every
+// interval and at the end of the window.
+type sampling struct {
+	samples           []sample
+	totalNs, stealNs  int64 // of the machine, within the window
+	rssAnonPeak       int64
+	clientMaxThreadNs int64 // the busiest thread, within the window
+
+	threads0        map[int]int64
+	total0, stolen0 int64
+}
+
+func take(p Probe) sample {
+	return sample{at: schedule.Now(), broker: p.Broker(), client: p.Client()}
+}
+
+// watch samples until the span is closed or ctx is done; the result is complete
+// when the returned channel is closed.
+func watch(ctx context.Context, p Probe, s *span) (*sampling, <-chan struct{}) {
+	w := &sampling{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-s.started:
+		case <-ctx.Done():
+			return
+		}
+		if !sleepUntil(ctx, s.start.Load()) {
+			return
+		}
+		w.first(p)
+		for next := s.start.Load() + s.interval; ; next += s.interval {
+			if !w.sleep(ctx, s, next) {
+				break
+			}
+			w.one(p)
+		}
+		w.last(p)
+	}()
+	return w, done
+}
+
+// sleep waits until t; false means that the window ended first.
+func (w *sampling) sleep(ctx context.Context, s *span, t int64) bool {
+	end := s.end.Load()
+	if end <= t {
+		sleepUntil(ctx, end)
+		return false
+	}
+	timer := time.NewTimer(time.Duration(max(0, t-schedule.Now())))
+	defer timer.Stop()
+	closed := s.closed
+	if end != unset {
+		closed = nil // decided beforehand, and later than t
+	}
+	select {
+	case <-timer.C:
+		return true
+	case <-closed:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func sleepUntil(ctx context.Context, t int64) bool {
+	timer := time.NewTimer(time.Duration(max(0, t-schedule.Now())))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (w *sampling) one(p Probe) {
+	s := take(p)
+	w.samples = append(w.samples, s)
+	w.rssAnonPeak = max(w.rssAnonPeak, s.broker.RSSAnonBytes)
+}
+
+func (w *sampling) first(p Probe) {
+	w.threads0 = p.Threads()
+	w.total0, w.stolen0 = p.Machine()
+	w.one(p)
+}
+
+func (w *sampling) last(p Probe) {
+	w.one(p)
+	total, steal := p.Machine()
+	w.totalNs, w.stealNs = total-w.total0, steal-w.stolen0
+	for id, ns := range p.Threads() {
+		w.clientMaxThreadNs = max(w.clientMaxThreadNs, ns-w.threads0[id])
+	}
+}
+
+// lengthNs is the time between the first and the last reading.
+func (w *sampling) lengthNs() int64 {
+	if len(w.samples) < 2 {
+		return 0
+	}
+	return w.samples[len(w.samples)-1].at - w.samples[0].at
+}
