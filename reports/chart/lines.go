@@ -69,7 +69,7 @@ func (l Lines) SVG() (out template.HTML, err error) {
 	fit(&p.X, l.X, xs)
 	fit(&p.Y, l.Y, ys)
 	c := newCanvas(size)
-	area := draw.Crop(c.area(), 0, -vg.Length(l.rightMargin()), 0, -14)
+	area := draw.Crop(c.area(), 0, -vg.Length(l.rightMargin()), labelBelow, -labelAbove)
 	p.Add(plotFunc(func(d draw.Canvas, p *plot.Plot) {
 		for _, b := range l.Bands {
 			l.band(d, p, b)
@@ -82,6 +82,7 @@ func (l Lines) SVG() (out template.HTML, err error) {
 			l.line(c, d, p, s)
 		}
 		l.endLabels(d, p)
+		axisLabels(d, l.X.Label, l.Y.Label, vg.Length(size.Height), 0)
 	}))
 	p.Draw(area)
 	return c.finish(l.Title, l.Describe)
@@ -117,10 +118,14 @@ func (l Lines) rightMargin() float64 {
 			margin = math.Max(margin, textWidth(s.Name, noteSize, false)+22)
 		}
 	}
+	for _, r := range l.Rules {
+		margin = math.Max(margin, textWidth(r.Label, noteSize, false)+22)
+	}
 	return margin
 }
 
-// band shades a range of x that is cut to the axis, and names it at its top.
+// band shades a range of x that is cut to the axis, and names it at its foot, or
+// beside it where it is narrow.
 func (l Lines) band(d draw.Canvas, p *plot.Plot, b Band) {
 	from, to := math.Max(b.From, p.X.Min), math.Min(b.To, p.X.Max)
 	if from >= to {
@@ -128,10 +133,10 @@ func (l Lines) band(d draw.Canvas, p *plot.Plot, b Band) {
 	}
 	x0, x1 := d.X(p.X.Norm(from)), d.X(p.X.Norm(to))
 	box(d, Warn, x0, d.Min.Y, x1, d.Max.Y)
-	label := lettering(noteSize, false, WarnInk, text.XRight, text.YTop)
-	at := vg.Point{X: x1 - 6, Y: d.Max.Y - 4}
+	label := lettering(noteSize, false, WarnInk, text.XRight, text.YBottom)
+	at := vg.Point{X: x1 - 6, Y: d.Min.Y + 6}
 	if vg.Length(textWidth(b.Label, noteSize, false)) > x1-x0-8 {
-		at.X = x0 - 6
+		label.XAlign, at.X = text.XLeft, x1+6
 	}
 	d.FillText(label, at, b.Label)
 }
@@ -142,7 +147,6 @@ func (l Lines) rule(d draw.Canvas, p *plot.Plot, r Rule) {
 	}
 	y := d.Y(p.Y.Norm(r.Value))
 	d.StrokeLine2(stroke(Ceiling, 1.25, 5, 3), d.Min.X, y, d.Max.X, y)
-	d.FillText(lettering(noteSize, false, Ceiling, text.XLeft, text.YBottom), vg.Point{X: d.Min.X + 6, Y: y + 3}, r.Label)
 }
 
 // line draws one series; a point that cannot be drawn breaks the line.
@@ -211,8 +215,8 @@ func (l Lines) tip(s LineSeries, p Point) string {
 	return fmt.Sprintf("%s: %s at %s", s.Name, write(l.Y.Format, p.Y.Value), write(l.X.Format, p.X.Value))
 }
 
-// endLabels writes the names of the series beside their last points, pushed
-// apart where they would overlap.
+// endLabels writes the names of the series beside their last points, and those of
+// the rules beside their ends, pushed apart where they would overlap.
 func (l Lines) endLabels(d draw.Canvas, p *plot.Plot) {
 	type label struct {
 		name string
@@ -227,6 +231,11 @@ func (l Lines) endLabels(d draw.Canvas, p *plot.Plot) {
 				labels = append(labels, label{s.Name, s.Ink, min(max(y, d.Min.Y), d.Max.Y).Points()})
 				break
 			}
+		}
+	}
+	for _, r := range l.Rules {
+		if finite(r.Value, l.Y.Log) && r.Value >= p.Y.Min && r.Value <= p.Y.Max && r.Label != "" {
+			labels = append(labels, label{r.Label, Ceiling, d.Y(p.Y.Norm(r.Value)).Points()})
 		}
 	}
 	sort.SliceStable(labels, func(a, b int) bool { return labels[a].y < labels[b].y })

@@ -40,9 +40,9 @@ func outline(s Shape, x, y, r float64) (corners [][2]float64) {
 	case Square:
 		polygon(4, math.Pi/4, 1.25)
 	case Triangle:
-		polygon(3, math.Pi/2, 1.4)
+		polygon(3, math.Pi/2, 1.5)
 	case Down:
-		polygon(3, -math.Pi/2, 1.4)
+		polygon(3, -math.Pi/2, 1.5)
 	case Diamond:
 		polygon(4, 0, 1.35)
 	case Cross:

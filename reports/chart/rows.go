@@ -60,6 +60,8 @@ const (
 	rowHeight   = 27.0
 	groupHeight = 30.0
 	laneHeight  = 17.0
+	// settle lifts text whose box is centred so that its letters are.
+	settle = 1.5
 )
 
 // SVG implements Drawer.
@@ -87,8 +89,8 @@ func (r Rows) SVG() (out template.HTML, err error) {
 	inner := width - labels - notes
 	lanes := place(lines, func(v float64) float64 { return p.X.Norm(v) * inner }, inner)
 	top := float64(lanes.count) * laneHeight
-	c := newCanvas(Size{Width: width, Height: total + top + 46})
-	area := draw.Crop(c.area(), vg.Length(labels), -vg.Length(notes), 0, -vg.Length(top))
+	c := newCanvas(Size{Width: width, Height: total + top + 22 + labelBelow})
+	area := draw.Crop(c.area(), vg.Length(labels), -vg.Length(notes), labelBelow, -vg.Length(top))
 	p.Add(plotFunc(func(d draw.Canvas, p *plot.Plot) {
 		r.background(d, p, slots)
 		r.references(d, p, lines, lanes)
@@ -96,6 +98,7 @@ func (r Rows) SVG() (out template.HTML, err error) {
 			y := d.Y(p.Y.Norm(total - slots[i]))
 			r.row(c, d, p, row, y, labels)
 		}
+		axisLabels(d, r.X.Label, "", 0, 0)
 	}))
 	p.Draw(area)
 	return c.finish(r.Title, r.Describe)
@@ -149,7 +152,7 @@ func (r Rows) visibleLines(values []float64) []Line {
 
 // Reach is how far beyond the largest value, as a factor, a reference line may
 // lie and still be drawn.
-const Reach = 1.6
+const Reach = 2
 
 // slots are the middles of the rows, counted downwards from the top, and the
 // height of all.
@@ -221,7 +224,7 @@ func (r Rows) row(c *canvas, d draw.Canvas, p *plot.Plot, row Row, y vg.Length, 
 	if row.Ink == Grey {
 		name = Grey
 	}
-	d.FillText(lettering(labelSize+1, row.Bold, name, text.XRight, text.YCenter), vg.Point{X: vg.Length(labels - 12), Y: y}, row.Label)
+	d.FillText(lettering(labelSize+1, row.Bold, name, text.XRight, text.YCenter), vg.Point{X: vg.Length(labels - 12), Y: y + settle}, row.Label)
 	if len(row.Marks) > 0 {
 		r.marks(c, d, p, row, y)
 		return
@@ -243,7 +246,7 @@ func (r Rows) row(c *canvas, d draw.Canvas, p *plot.Plot, row Row, y vg.Length, 
 			d.StrokeLine2(stroke(row.Ink, 1.5), end, y-4, end, y+4)
 		}
 	}
-	drawMark(d, row.Shape, vg.Point{X: x(row.Value.Value), Y: y}, 5, row.Ink, row.Hollow)
+	drawMark(d, row.Shape, vg.Point{X: x(row.Value.Value), Y: y}, 5.5, row.Ink, row.Hollow)
 	r.note(c, d, row, y, row.Ink)
 }
 
@@ -276,7 +279,7 @@ func (r Rows) marks(c *canvas, d draw.Canvas, p *plot.Plot, row Row, y vg.Length
 // note writes what stands at a row's right end and lays the tooltip over it all.
 func (r Rows) note(c *canvas, d draw.Canvas, row Row, y vg.Length, ink Ink) {
 	if row.Note != "" {
-		d.FillText(lettering(noteSize, false, ink, text.XLeft, text.YCenter), vg.Point{X: d.Max.X + 14, Y: y}, row.Note)
+		d.FillText(lettering(noteSize, false, ink, text.XLeft, text.YCenter), vg.Point{X: d.Max.X + 14, Y: y + settle}, row.Note)
 	}
 	tip := row.Tip
 	if tip == "" {

@@ -56,6 +56,8 @@ type AxisSpec struct {
 	Format Format
 	// Ticks, where given, are the only labelled values.
 	Ticks []Tick
+	// Free lets a linear axis start where the data does; otherwise it starts at zero.
+	Free bool
 }
 
 // Tick is one labelled value of an axis.
@@ -64,22 +66,18 @@ type Tick struct {
 	Label string
 }
 
-// newPlot is an empty plot in the house style: no frame, no tick marks, the
-// grid does the work of both.
+// newPlot is an empty plot in the house style: no frame, and tick marks
+// that continue the grid.
 func newPlot(x, y AxisSpec) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
 	style := func(a *plot.Axis, spec AxisSpec) {
 		a.LineStyle = stroke(Axis, 1)
 		a.Padding = 0
-		a.Tick.LineStyle.Width = 0
-		a.Tick.Length = 0
+		a.Tick.LineStyle = stroke(Grid, 1)
+		a.Tick.Length = 5
 		a.Tick.Label.Color = Muted
 		a.Tick.Label.Font = sans(tickSize, false)
-		a.Label.Text = spec.Label
-		a.Label.TextStyle.Color = Muted
-		a.Label.TextStyle.Font = sans(labelSize, false)
-		a.Label.Padding = 6
 		a.Tick.Marker = marker(spec)
 		if spec.Log {
 			a.Scale = plot.LogScale{}
@@ -110,7 +108,7 @@ func fit(a *plot.Axis, spec AxisSpec, values []float64) {
 		low, high = low/1.25, high*1.25
 	default:
 		air := (high - low) * 0.06
-		if low >= 0 {
+		if low >= 0 && !spec.Free {
 			low = 0
 			air = high * 0.06
 		} else {
@@ -154,6 +152,24 @@ func (g grid) Plot(c draw.Canvas, p *plot.Plot) {
 				c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
 			}
 		}
+	}
+}
+
+// Room for the axis labels, in CSS pixels.
+const (
+	labelAbove = 24.0
+	labelBelow = 22.0
+)
+
+// axisLabels writes the label of y above its axis, where it reads without turning
+// the head, and that of x below the middle of its own. gonum's labels are not used:
+// on logarithmic axes it reserves room for them at the wrong end.
+func axisLabels(d draw.Canvas, x, y string, top, bottom vg.Length) {
+	if y != "" {
+		d.FillText(lettering(labelSize, false, Muted, text.XLeft, text.YTop), vg.Point{X: 0, Y: top}, y)
+	}
+	if x != "" {
+		d.FillText(lettering(labelSize, false, Muted, text.XCenter, text.YBottom), vg.Point{X: (d.Min.X + d.Max.X) / 2, Y: bottom + 3}, x)
 	}
 }
 

@@ -1,8 +1,8 @@
 package chart
 
 import (
-	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -38,14 +38,29 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 		}
 	case t.log:
 		for _, v := range logSteps(low, high) {
-			out = append(out, plot.Tick{Value: v, Label: t.format(v)})
+			out = append(out, plot.Tick{Value: v, Label: Shorten(t.format(v))})
 		}
 	default:
 		for _, v := range linearSteps(low, high) {
-			out = append(out, plot.Tick{Value: v, Label: t.format(v)})
+			out = append(out, plot.Tick{Value: v, Label: Shorten(t.format(v))})
 		}
 	}
 	return out
+}
+
+// afterPoint finds the digits behind a decimal point.
+var afterPoint = regexp.MustCompile(`\.(\d*?)0+(\D|$)`)
+
+// Shorten drops zeros that mean nothing on an axis or in a setting: 5.00 M becomes
+// 5 M.
+func Shorten(label string) string {
+	return afterPoint.ReplaceAllStringFunc(label, func(s string) string {
+		parts := afterPoint.FindStringSubmatch(s)
+		if parts[1] == "" {
+			return parts[2]
+		}
+		return "." + parts[1] + parts[2]
+	})
 }
 
 // linearSteps are about six round values within the range.
@@ -90,81 +105,77 @@ func logSteps(low, high float64) []float64 {
 	return out
 }
 
+// nbsp keeps a number and its unit on one line.
+const nbsp = "\u00a0"
+
+// unit is a size with its name, for the writers below.
+type unit struct {
+	size float64
+	name string
+}
+
+// scaled writes v in the largest unit that it reaches, with three significant
+// digits; ok is false when it reaches none.
+func scaled(v float64, units ...unit) (s string, ok bool) {
+	for _, u := range units {
+		if math.Abs(v) >= u.size*0.9995 {
+			return significant(v/u.size, 3) + nbsp + u.name, true
+		}
+	}
+	return "", false
+}
+
 // Plain writes a number with three significant digits and no exponent.
-func Plain(v float64) string { return significant(v, 3) }
+func Plain(v float64) string { return Shorten(significant(v, 3)) }
+
+// Precise is Plain with up to seven digits, for percentiles such as 99.999.
+func Precise(v float64) string { return Shorten(significant(v, 7)) }
 
 // Count writes a number of things with the suffixes k, M and G, as in 1.25 M.
 func Count(v float64) string {
-	for _, s := range []struct {
-		size float64
-		unit string
-	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if math.Abs(v) >= s.size*0.9995 {
-			return significant(v/s.size, 3) + " " + s.unit
-		}
+	if s, ok := scaled(v, unit{1e9, "G"}, unit{1e6, "M"}, unit{1e3, "k"}); ok {
+		return s
 	}
-	return significant(v, 3)
+	return Plain(v)
 }
 
 // Bytes writes a size with binary suffixes, as in 64 KiB.
 func Bytes(v float64) string {
-	for _, s := range []struct {
-		size float64
-		unit string
-	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-		if math.Abs(v) >= s.size {
-			return significant(v/s.size, 3) + " " + s.unit
-		}
+	if s, ok := scaled(v, unit{1 << 30, "GiB"}, unit{1 << 20, "MiB"}, unit{1 << 10, "KiB"}); ok {
+		return Shorten(s)
 	}
-	return significant(v, 3) + " B"
+	return Plain(v) + nbsp + "B"
 }
 
 // ByteRate writes bytes per second with decimal suffixes, as disks and networks
 // are quoted.
 func ByteRate(v float64) string {
-	for _, s := range []struct {
-		size float64
-		unit string
-	}{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}} {
-		if math.Abs(v) >= s.size {
-			return significant(v/s.size, 3) + " " + s.unit
-		}
+	if s, ok := scaled(v, unit{1e9, "GB/s"}, unit{1e6, "MB/s"}, unit{1e3, "kB/s"}); ok {
+		return s
 	}
-	return significant(v, 3) + " B/s"
+	return Plain(v) + nbsp + "B/s"
 }
 
 // Nanoseconds writes a duration given in nanoseconds with the unit that suits it.
 func Nanoseconds(v float64) string {
-	for _, s := range []struct {
-		size float64
-		unit string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
-		if math.Abs(v) >= s.size*0.9995 {
-			return significant(v/s.size, 3) + " " + s.unit
-		}
+	if s, ok := scaled(v, unit{1e9, "s"}, unit{1e6, "ms"}, unit{1e3, "µs"}); ok {
+		return s
 	}
-	return significant(v, 3) + " ns"
+	return Plain(v) + nbsp + "ns"
 }
 
 // Percent writes a share of one.
-func Percent(v float64) string { return significant(v*100, 3) + " %" }
+func Percent(v float64) string { return Plain(v*100) + nbsp + "%" }
 
-// significant rounds to digits and drops trailing zeros after the point.
+// significant rounds to a number of digits, without an exponent.
 func significant(v float64, digits int) string {
-	if v == 0 || math.IsNaN(v) {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return strings.TrimPrefix(strconv.FormatFloat(v, 'f', -1, 64), "-")
 	}
 	decimals := digits - 1 - int(math.Floor(math.Log10(math.Abs(v))))
 	if decimals < 0 {
 		scale := math.Pow(10, float64(-decimals))
-		return fmt.Sprintf("%.0f", math.Round(v/scale)*scale)
+		return strconv.FormatFloat(math.Round(v/scale)*scale, 'f', 0, 64)
 	}
-	s := strconv.FormatFloat(v, 'f', decimals, 64)
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	return s
+	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
-
-// Precise is Plain with up to seven digits, for percentiles such as 99.999.
-func Precise(v float64) string { return significant(v, 7) }

@@ -114,9 +114,16 @@ func (c *Cell) Interval(m Metric) result.Interval {
 	}
 }
 
-// Pair is the cell against its base; ok is false for the base itself and where
-// nothing was compared.
+// RateAxis is the axis along which an experiment offers different loads.
+const RateAxis = "rate"
+
+// Pair is the cell against its base; ok is false for the base itself, where nothing
+// was compared, and for a cell at another offered rate: that is another question,
+// not a better or a worse answer.
 func (c *Cell) Pair(m Metric) (p result.Pair, ok bool) {
+	if _, other := c.Axes[RateAxis]; other {
+		return p, false
+	}
 	p, ok = c.pairs[m.Name]
 	return p, ok
 }

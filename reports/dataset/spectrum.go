@@ -84,11 +84,24 @@ func at(runs [][]hist.Point, q float64) []float64 {
 		if float64(total)*(1-q) < needed(q) {
 			return nil
 		}
-		i := sort.Search(len(points), func(i int) bool { return points[i].Quantile >= q })
-		if i == len(points) {
-			i--
-		}
-		out = append(out, float64(points[i].Value))
+		out = append(out, between(points, q))
 	}
 	return out
+}
+
+// between is the value at a quantile, interpolated over the logarithm of the
+// distance to 1, in which the points of a distribution are evenly spaced.
+func between(points []hist.Point, q float64) float64 {
+	i := sort.Search(len(points), func(i int) bool { return points[i].Quantile >= q })
+	if i == len(points) {
+		i--
+	}
+	above := points[i]
+	if i == 0 || above.Quantile <= q || above.Quantile >= 1 {
+		return float64(above.Value)
+	}
+	below := points[i-1]
+	far := func(q float64) float64 { return -math.Log(1 - q) }
+	part := (far(q) - far(below.Quantile)) / (far(above.Quantile) - far(below.Quantile))
+	return float64(below.Value) + part*float64(above.Value-below.Value)
 }

@@ -15,11 +15,11 @@ func across(set *dataset.Set) []Panel {
 		if len(g.Invocations) < 2 {
 			continue
 		}
-		m := maker{fmt.Sprintf("across-%d", n+1), "Same machine, several invocations", func(*view) (Panel, error) { return repeated(g) }}
+		m := maker{fmt.Sprintf("across-%d", n+1), "Same machine, several invocations", "", func(*view) (Panel, error) { return repeated(g) }}
 		out = append(out, m.build(nil))
 	}
 	if len(set.Groups) > 1 {
-		m := maker{"machines", "What differs between the machines", func(*view) (Panel, error) { return differences(set) }}
+		m := maker{"machines", "What differs between the machines", "", func(*view) (Panel, error) { return differences(set) }}
 		out = append(out, m.build(nil))
 	}
 	return out

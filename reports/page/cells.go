@@ -63,9 +63,12 @@ func overviewMetrics(e *dataset.Experiment) []shownMetric {
 
 func overview(e *dataset.Experiment) Table {
 	shown := overviewMetrics(e)
-	t := Table{Name: heading(e), Columns: []Column{text("cell")}}
+	t := Table{Name: heading(e), About: e.About, Columns: []Column{text("cell")}}
 	for _, s := range shown {
-		t.Columns = append(t.Columns, num(s.name, s.unit), text("against base"))
+		t.Columns = append(t.Columns, num(s.name, s.unit))
+		if compared(e, s.m) {
+			t.Columns = append(t.Columns, text("against base"))
+		}
 	}
 	t.Columns = append(t.Columns, text("bound by"), text("runs"))
 	for _, c := range ordered(e) {
@@ -76,11 +79,14 @@ func overview(e *dataset.Experiment) Table {
 		line := []Cell{name}
 		for _, s := range shown {
 			i := c.Interval(s.m)
-			if i.N == 0 {
-				line = append(line, number(nan, ""), word("–"))
-				continue
+			figure, said := number(nan, ""), word("–")
+			if i.N > 0 {
+				figure, said = number(i.Median, s.f(i.Median)).small(bracket(i, s.f)), against(c, s.m)
 			}
-			line = append(line, number(i.Median, s.f(i.Median)).small(bracket(i, s.f)), against(c, s.m))
+			line = append(line, figure)
+			if compared(e, s.m) {
+				line = append(line, said)
+			}
 		}
 		class := baseClass(c)
 		if len(c.Usable) == 0 {
@@ -89,6 +95,16 @@ func overview(e *dataset.Experiment) Table {
 		t.add(class, append(line, word(boundName(boundBy(c))), runsCell(c))...)
 	}
 	return t
+}
+
+// compared reports whether any cell has a verdict in a metric.
+func compared(e *dataset.Experiment, m dataset.Metric) bool {
+	for _, c := range e.Cells {
+		if _, ok := c.Pair(m); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // against is the verdict on a cell in one metric.

@@ -11,11 +11,14 @@ import (
 	"tidemark/reports/dataset"
 )
 
-// Statement is one sentence of the conclusion. Kind says how strong it is: shown,
-// equivalent, undecided, or limit for what bounds the others.
+// Statement is one sentence of the conclusion. Kind says what it rests on: faster,
+// slower, equivalent or undecided for a verdict, measured for a plain figure, and
+// limit for what bounds all others.
 type Statement struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
+	Experiment string `json:"experiment,omitempty"`
+	Subject    string `json:"subject,omitempty"`
+	Kind       string `json:"kind"`
+	Text       string `json:"text"`
 }
 
 // Tile is one figure of the headline.
@@ -35,8 +38,8 @@ var subjects = []subject{
 	{dataset.Produce, "producing"},
 	{dataset.Fetch, "fetching"},
 	{dataset.P99, "p99 response time"},
-	{dataset.E2EP99, "p99 end-to-end time"},
-	{dataset.ProduceCost, "broker processor time per record produced"},
+	{dataset.E2EP99, "p99 end to end"},
+	{dataset.ProduceCost, "broker CPU per record"},
 }
 
 // judged is one comparison with the name of its cell.
@@ -45,8 +48,8 @@ type judged struct {
 	p    result.Pair
 }
 
-// conclude says what the intervals allow, and nothing else: every sentence is made
-// from verdicts of compare.json.
+// conclude says what the intervals allow, and nothing else: every comparison is
+// made from verdicts of compare.json.
 func conclude(v *view) []Statement {
 	var out []Statement
 	for _, e := range v.Experiments {
@@ -55,49 +58,49 @@ func conclude(v *view) []Statement {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, Statement{"undecided", "No cell was compared with a base, so nothing is claimed about differences."})
+		out = append(out, Statement{Kind: "undecided", Text: "No cell was compared with a base, so nothing is claimed about differences."})
 	}
-	return append(out, limits(v)...)
+	return append(append(out, figures(v)...), limits(v)...)
 }
 
 func concludeOn(e *dataset.Experiment, s subject) []Statement {
 	by := map[result.Verdict][]judged{}
-	total := 0
+	most := 0
 	for _, c := range ordered(e) {
 		if p, ok := c.Pair(s.m); ok {
 			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), p})
-			total++
+			most = max(most, p.N)
 		}
 	}
-	if total == 0 {
+	if len(by) == 0 {
 		return nil
 	}
-	where := fmt.Sprintf("%s, %s", e.Name, s.noun)
-	if total == len(by[result.TooFew]) {
-		return []Statement{{"undecided", fmt.Sprintf("%s: %d %s too few blocks in common with the base; nothing is claimed.", where, total, map[bool]string{true: "cell has", false: "cells have"}[total == 1])}}
-	}
 	var out []Statement
-	for _, verdict := range []result.Verdict{result.Faster, result.Slower} {
-		if some := by[verdict]; len(some) > 0 {
-			out = append(out, Statement{"shown", fmt.Sprintf("%s: %s than the base: %s.", where, better(s.m.Name, verdict), effects(some))})
+	say := func(kind result.Verdict, format, what string) {
+		if what != "" {
+			out = append(out, Statement{heading(e), fmt.Sprintf("%s, n = %d", s.noun, most), string(kind), fmt.Sprintf(format, what)})
 		}
 	}
-	if some := by[result.Equivalent]; len(some) > 0 {
-		out = append(out, Statement{"equivalent", fmt.Sprintf("%s: equivalent to the base within ±5 %%: %s.", where, names(some))})
-	}
-	if some := append(by[result.Undecided], by[result.TooFew]...); len(some) > 0 {
-		out = append(out, Statement{"undecided", fmt.Sprintf("%s: not decided: %s.", where, open(some))})
-	}
+	say(result.Faster, capital(better(s.m.Name, result.Faster))+" than the base: %s.", effects(by[result.Faster], most))
+	say(result.Slower, capital(better(s.m.Name, result.Slower))+" than the base: %s.", effects(by[result.Slower], most))
+	say(result.Equivalent, "Equivalent to the base within ±5"+nbsp+"%%: %s.", names(by[result.Equivalent]))
+	say(result.Undecided, "Not decided: %s.", open(by[result.Undecided]))
+	say(result.Undecided, "Too few blocks in common with the base, so nothing is claimed: %s.", names(by[result.TooFew]))
 	return out
 }
 
-// effects lists comparisons by size with their intervals.
-func effects(some []judged) string {
+// effects lists comparisons by size with their intervals; those over fewer blocks
+// than the most carry their own number.
+func effects(some []judged, most int) string {
 	size := func(j judged) float64 { return math.Abs(math.Log(j.p.Ratio.Median)) }
 	sort.SliceStable(some, func(a, b int) bool { return size(some[a]) > size(some[b]) })
 	parts := make([]string, len(some))
 	for i, j := range some {
-		parts[i] = fmt.Sprintf("%s %s (%s, n = %d)", j.name, change(j.p.Ratio.Median), changes(j.p.Ratio), j.p.N)
+		n := ""
+		if j.p.N != most {
+			n = fmt.Sprintf(", n = %d", j.p.N)
+		}
+		parts[i] = fmt.Sprintf("%s %s (%s%s)", j.name, change(j.p.Ratio.Median), changes(j.p.Ratio), n)
 	}
 	return list(parts)
 }
@@ -115,10 +118,7 @@ func open(some []judged) string {
 	parts := make([]string, len(some))
 	for i, j := range some {
 		parts[i] = fmt.Sprintf("%s (%s", j.name, changes(j.p.Ratio))
-		switch {
-		case j.p.Verdict == result.TooFew:
-			parts[i] = fmt.Sprintf("%s (n = %d is too few", j.name, j.p.N)
-		case j.p.NeedN > 0:
+		if j.p.NeedN > 0 {
 			parts[i] += fmt.Sprintf("; about %d blocks would decide", j.p.NeedN)
 		}
 		parts[i] += ")"
@@ -126,29 +126,48 @@ func open(some []judged) string {
 	return list(parts)
 }
 
-// limits are the sentences that bound all others.
-func limits(v *view) []Statement {
+// figures are plain figures that need no comparison.
+func figures(v *view) []Statement {
 	var out []Statement
-	say := func(format string, args ...any) {
-		out = append(out, Statement{"limit", fmt.Sprintf(format, args...)})
+	for _, e := range paced(v) {
+		for _, k := range curves(e) {
+			if len(k.cells) >= 3 {
+				out = append(out, Statement{heading(e), "response time", "measured", loadTitle(k) + "."})
+			}
+		}
 	}
 	for _, e := range v.Experiments {
 		if e.Kind != result.Sustained {
 			continue
 		}
-		var kept []float64
-		for _, r := range usable(e) {
-			rows, err := v.Series(r)
-			if err != nil {
-				continue // the panel over time shows this error
-			}
-			if k, ok := keeps(rows); ok {
-				kept = append(kept, k)
-			}
+		if kept := v.kept(e); len(kept) > 0 {
+			out = append(out, Statement{heading(e), "over time", "measured", keptTitle(kept) + "."})
 		}
-		if len(kept) > 0 {
-			say("%s: %s.", e.Name, lower(keptTitle(kept)))
+	}
+	return out
+}
+
+// kept are the shares of their start that the runs of an experiment kept. A series
+// that cannot be read is left to the panel over time, which shows the error.
+func (v *view) kept(e *dataset.Experiment) []float64 {
+	var out []float64
+	for _, r := range usable(e) {
+		rows, err := v.Series(r)
+		if err != nil {
+			continue
 		}
+		if k, ok := keeps(rows); ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// limits are the sentences that bound all others.
+func limits(v *view) []Statement {
+	var out []Statement
+	say := func(format string, args ...any) {
+		out = append(out, Statement{Kind: "limit", Text: fmt.Sprintf(format, args...)})
 	}
 	if len(v.experiments(func(e *dataset.Experiment) bool { return e.Kind == result.Burst })) > 0 {
 		say("Burst cells write a bounded amount into the page cache; their rates are not what the disk sustains.")
@@ -181,8 +200,6 @@ func shared(v *view) bool {
 	}
 	return false
 }
-
-func lower(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
 // headline is the one sentence at the top.
 func headline(v *view) string {

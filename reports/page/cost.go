@@ -121,7 +121,7 @@ func batches(v *view) (Panel, error) {
 	if len(c.Series) == 0 {
 		return Panel{}, &MissingError{"no experiment of this invocation varies the batch size"}
 	}
-	p.Figures = []Figure{draw("", c.Keys(), c)}
+	p.Figures = []Figure{draw("", nil, c)}
 	p.Caption = fmt.Sprintf("%s; %s.", capital(howOf(all, dataset.Produce)), samples(counts(all, dataset.Produce)))
 	return p, nil
 }
@@ -228,7 +228,7 @@ func (v *view) codecs(e *dataset.Experiment, axis string) (Figure, Table) {
 		t.add(baseClass(cell), word(codec), number(size, chart.Plain(size)), number(i.Median, chart.Count(i.Median)), number(i.Low, chart.Count(i.Low)), number(i.High, chart.Count(i.High)),
 			number(float64(i.N), fmt.Sprint(i.N)), plain(alone.Value/1e9), word(said))
 	}
-	return draw(heading(e), c.Keys(), c), t
+	return draw(heading(e), nil, c), t
 }
 
 // entropy is the share of random bytes of an experiment's values, in words.

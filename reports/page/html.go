@@ -28,6 +28,7 @@ var parsed = template.Must(template.New("report.gohtml").Funcs(template.FuncMap{
 	"shown":     func(all []Panel) []Panel { return split(all, false) },
 	"missing":   func(all []Panel) []Panel { return split(all, true) },
 	"cellClass": cellClass,
+	"blocks":    blocks,
 }).ParseFS(assets, "assets/report.gohtml"))
 
 // HTML writes the report as one self-contained page.
@@ -54,13 +55,48 @@ func theme() string {
 	return fmt.Sprintf(":root{color-scheme:light dark;%s}\n@media (prefers-color-scheme:dark){:root{%s}}\n", light, dark)
 }
 
+// block is the statements on one experiment, or those on none.
+type block struct {
+	Heading string
+	Topics  []topic
+}
+
+// topic is the statements on one subject.
+type topic struct {
+	Subject    string
+	Statements []Statement
+}
+
+// blocks groups statements for reading: by experiment, then by subject.
+func blocks(all []Statement) []block {
+	var out []block
+	for _, s := range all {
+		i := 0
+		for i < len(out) && out[i].Heading != s.Experiment {
+			i++
+		}
+		if i == len(out) {
+			out = append(out, block{Heading: s.Experiment})
+		}
+		b := &out[i]
+		subject := capital(s.Subject)
+		if subject == "" {
+			subject = tag(s.Kind)
+		}
+		if n := len(b.Topics); n == 0 || b.Topics[n-1].Subject != subject {
+			b.Topics = append(b.Topics, topic{Subject: subject})
+		}
+		last := &b.Topics[len(b.Topics)-1]
+		last.Statements = append(last.Statements, s)
+	}
+	return out
+}
+
 // tag is the word beside a statement.
 func tag(kind string) string {
 	switch kind {
-	case "shown":
-		return "Shown"
-	case "equivalent":
-		return "Equivalent"
+	case "measured":
+		return "Measured"
 	case "undecided":
 		return "Not decided"
 	}

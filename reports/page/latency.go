@@ -17,9 +17,6 @@ import (
 // saturated: its latency then describes a growing queue.
 const saturatedBelow = 0.95
 
-// rateAxis is the axis along which an experiment offers different loads.
-const rateAxis = "rate"
-
 // curve is the cells of a paced experiment that differ in nothing but the rate,
 // from the lowest to the highest.
 type curve struct {
@@ -34,7 +31,7 @@ func curves(e *dataset.Experiment) []curve {
 		if offered(c) <= 0 {
 			continue
 		}
-		name := without(c, rateAxis)
+		name := without(c, dataset.RateAxis)
 		i := 0
 		for i < len(out) && out[i].name != name {
 			i++
@@ -189,18 +186,20 @@ func saturation(k curve) float64 {
 }
 
 func loadTitle(k curve) string {
-	var best *dataset.Cell
+	highest, most := 0.0, result.Interval{}
 	for _, c := range k.cells {
 		if achieved(c) < saturatedBelow {
 			break
 		}
-		best = c
+		highest = offered(c)
+		if i := c.Interval(dataset.P99); i.Median > most.Median {
+			most = i
+		}
 	}
-	if best == nil {
+	if highest == 0 {
 		return "No offered rate could be kept up with"
 	}
-	i := best.Interval(dataset.P99)
-	return fmt.Sprintf("Up to %s records/s offered, p99 response time is %s", chart.Count(offered(best)), chart.Nanoseconds(i.Median))
+	return fmt.Sprintf("Up to %s records/s offered, p99 response time stays within %s %s", chart.Shorten(chart.Count(highest)), chart.Nanoseconds(most.Median), bracket(most, chart.Nanoseconds))
 }
 
 func ms(ns float64) Cell {
@@ -237,7 +236,7 @@ func spectra(v *view) (Panel, error) {
 		Caption: "At each percentile the median over runs; the axis stretches towards 100 %. A percentile is drawn while every run holds ten values beyond it, from p99.9 on a hundred.",
 	}
 	for _, e := range paced(v) {
-		c := spectrumChart(heading(e)+": percentile spectrum", chart.Nanoseconds)
+		c := spectrumChart(heading(e)+": percentile spectrum", "response and service time")
 		t := spectrumTable(heading(e))
 		for n, cell := range chosen(e) {
 			for dash, metric := range []string{result.HistResponse, result.HistService} {
@@ -256,7 +255,7 @@ func spectra(v *view) (Panel, error) {
 				spectrumRow(&t, pacedName(e, cell), metric, points)
 			}
 		}
-		p.Figures = append(p.Figures, draw(heading(e), c.Keys(), c))
+		p.Figures = append(p.Figures, draw(heading(e), responseKeys, c))
 		p.Tables = append(p.Tables, t)
 		p.Title = gapTitle(v, e, p.Title)
 	}
@@ -266,11 +265,17 @@ func spectra(v *view) (Panel, error) {
 	return p, v.addEndToEnd(&p)
 }
 
+// responseKeys explain the dashes; the lines carry their own names.
+var responseKeys = []chart.Key{
+	{Label: "response time: from the intended send", Ink: chart.Text, Shape: chart.None, Line: true},
+	{Label: "service time: from the actual send", Ink: chart.Text, Shape: chart.None, Line: true, Dashes: []float64{5, 4}},
+}
+
 // addEndToEnd adds the spectra from intended send to consumer, where consumers
 // followed.
 func (v *view) addEndToEnd(p *Panel) error {
 	for _, e := range paced(v) {
-		c := spectrumChart(heading(e)+": end to end", chart.Nanoseconds)
+		c := spectrumChart(heading(e)+": end to end", "intended send to consumer")
 		t := spectrumTable(heading(e) + " · end to end")
 		for n, cell := range chosen(e) {
 			points, err := v.Spectrum(cell, result.HistE2E)
@@ -284,7 +289,7 @@ func (v *view) addEndToEnd(p *Panel) error {
 			spectrumRow(&t, pacedName(e, cell), "end to end", points)
 		}
 		if len(c.Series) > 0 {
-			p.Figures = append(p.Figures, draw(heading(e)+" · end to end: intended send to consumer, one clock", c.Keys(), c))
+			p.Figures = append(p.Figures, draw(heading(e)+" · end to end: intended send to consumer, one clock", nil, c))
 			p.Tables = append(p.Tables, t)
 		}
 	}
@@ -293,21 +298,21 @@ func (v *view) addEndToEnd(p *Panel) error {
 
 // pacedName names a paced cell by its rate and what else differs.
 func pacedName(e *dataset.Experiment, c *dataset.Cell) string {
-	name := chart.Count(offered(c)) + "/s"
-	if rest := without(c, rateAxis); rest != "" {
+	name := chart.Shorten(chart.Count(offered(c))) + "/s"
+	if rest := without(c, dataset.RateAxis); rest != "" {
 		name += ", " + rest
-	} else if axisOf(e, rateAxis) == "" && !c.Base && c.Label != "" {
+	} else if axisOf(e, dataset.RateAxis) == "" && !c.Base && c.Label != "" {
 		name = c.Label
 	}
 	return name
 }
 
-func spectrumChart(title string, f chart.Format) chart.Lines {
+func spectrumChart(title, label string) chart.Lines {
 	return chart.Lines{
 		Title:    title,
 		Describe: "Latency over percentile; the horizontal axis is 1/(1−q), logarithmic, the vertical axis logarithmic.",
 		X:        chart.AxisSpec{Label: "percentile", Log: true, Ticks: percentileTicks},
-		Y:        chart.AxisSpec{Label: "time", Format: f, Log: true},
+		Y:        chart.AxisSpec{Label: label, Format: chart.Nanoseconds, Log: true},
 		Size:     chart.Size{Width: chart.Wide.Width, Height: 380},
 	}
 }
@@ -386,8 +391,7 @@ func lateness(v *view) (Panel, error) {
 		Caption: "At each percentile the median over runs.",
 	}
 	for _, e := range paced(v) {
-		c := spectrumChart(heading(e)+": schedule lateness", chart.Nanoseconds)
-		c.Y.Label = "intended send to actual send"
+		c := spectrumChart(heading(e)+": schedule lateness", "intended send to actual send")
 		c.Size.Height = 300
 		t := spectrumTable(heading(e))
 		for n, cell := range chosen(e) {
@@ -403,7 +407,7 @@ func lateness(v *view) (Panel, error) {
 			p.Title = latenessTitle(e, cell)
 		}
 		if len(c.Series) > 0 {
-			p.Figures, p.Tables = append(p.Figures, draw(heading(e), c.Keys(), c)), append(p.Tables, t)
+			p.Figures, p.Tables = append(p.Figures, draw(heading(e), nil, c)), append(p.Tables, t)
 		}
 	}
 	if len(p.Figures) == 0 {

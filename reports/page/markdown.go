@@ -44,7 +44,11 @@ func markSection(b *strings.Builder, s Section) {
 	}
 	b.WriteString("\n### Conclusion\n\n")
 	for _, c := range s.Conclusion {
-		fmt.Fprintf(b, "- *%s.* %s\n", tag(c.Kind), c.Text)
+		where := tag(c.Kind)
+		if c.Subject != "" {
+			where = c.Experiment + ", " + c.Subject
+		}
+		fmt.Fprintf(b, "- *%s.* %s\n", where, c.Text)
 	}
 	b.WriteString("\n")
 	for _, p := range s.Panels {

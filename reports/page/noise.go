@@ -19,7 +19,7 @@ func noise(v *view) (Panel, error) {
 		Title:    "every run against its own cell, in run order",
 		Describe: "One mark per run: its value divided by the median of its cell, over the position of the run.",
 		X:        chart.AxisSpec{Label: "position of the run in the invocation"},
-		Y:        chart.AxisSpec{Label: "run ÷ median of its cell", Format: chart.Percent, Min: nan, Max: nan},
+		Y:        chart.AxisSpec{Label: "run ÷ median of its cell", Format: chart.Percent, Free: true},
 		Size:     chart.Size{Width: chart.Wide.Width, Height: 300},
 		Rules:    []chart.Rule{{Value: 1, Label: ""}},
 	}

@@ -23,20 +23,20 @@ import (
 
 // makers are the panels of an invocation in reading order.
 var makers = []maker{
-	{"cells", "All cells", cells},
-	{"throughput", "Throughput per cell", throughput},
-	{"fetch", "Fetch throughput per read engine", fetch},
-	{"spectrum", "Percentile spectrum", spectra},
-	{"load", "Latency over offered load", load},
-	{"time", "Throughput over time", timeline},
-	{"cpu", "Processor cost", cost},
-	{"batch", "Batch size", batches},
-	{"compression", "Compression", compression},
-	{"ceiling", "Distance to the calibrated ceiling", distance},
-	{"lateness", "Schedule lateness", lateness},
-	{"noise", "Noise and run order", noise},
-	{"validity", "Validity", validity},
-	{"machine", "Machine and calibration", machine},
+	{"throughput", "Throughput per cell", "Throughput", throughput},
+	{"fetch", "Fetch throughput per read engine", "Fetch", fetch},
+	{"spectrum", "Percentile spectrum", "Spectrum", spectra},
+	{"load", "Latency over offered load", "Load", load},
+	{"time", "Throughput over time", "Over time", timeline},
+	{"cpu", "Processor cost", "CPU", cost},
+	{"batch", "Batch size", "Batch", batches},
+	{"compression", "Compression", "Compression", compression},
+	{"ceiling", "Distance to the calibrated ceiling", "Ceiling", distance},
+	{"cells", "All cells", "All cells", cells},
+	{"lateness", "Schedule lateness", "Lateness", lateness},
+	{"noise", "Noise and run order", "Noise", noise},
+	{"validity", "Validity", "Validity", validity},
+	{"machine", "Machine and calibration", "Machine", machine},
 }
 
 // Report is everything a rendering shows.

@@ -15,7 +15,9 @@ type Panel struct {
 	ID string `json:"id"`
 	// Kind names the plot, "Throughput per cell"; Title is the sentence above it
 	// that says what is seen.
-	Kind    string   `json:"kind"`
+	Kind string `json:"kind"`
+	// Short is the panel's name in the list of contents.
+	Short   string   `json:"-"`
 	Title   string   `json:"title"`
 	Lead    string   `json:"lead,omitempty"`
 	Figures []Figure `json:"-"`
@@ -61,8 +63,8 @@ func draw(heading string, keys []chart.Key, d chart.Drawer) Figure {
 
 // maker builds one panel.
 type maker struct {
-	id, kind string
-	make     func(*view) (Panel, error)
+	id, kind, short string
+	make            func(*view) (Panel, error)
 }
 
 // build runs one maker so that neither an error nor a panic of it reaches the
@@ -70,11 +72,11 @@ type maker struct {
 func (m maker) build(v *view) (p Panel) {
 	defer func() {
 		if r := recover(); r != nil {
-			p = Panel{ID: m.id, Kind: m.kind, Title: m.kind, Error: fmt.Sprintf("this panel broke: %v", r)}
+			p = Panel{ID: m.id, Kind: m.kind, Short: m.short, Title: m.kind, Error: fmt.Sprintf("this panel broke: %v", r)}
 		}
 	}()
 	p, err := m.make(v)
-	p.ID, p.Kind = m.id, m.kind
+	p.ID, p.Kind, p.Short = m.id, m.kind, m.short
 	if p.Title == "" {
 		p.Title = m.kind
 	}

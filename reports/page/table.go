@@ -11,7 +11,9 @@ import (
 // Table is the data behind a picture, or a table that is the panel itself.
 type Table struct {
 	// Name goes into the accessible label and the name of a copied CSV.
-	Name    string   `json:"name"`
+	Name string `json:"name"`
+	// About is a sentence under the name.
+	About   string   `json:"about,omitempty"`
 	Columns []Column `json:"columns"`
 	Rows    []Line   `json:"rows"`
 }

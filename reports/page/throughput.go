@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"sort"
-	"strings"
 
 	"tidemark/bench/result"
 	"tidemark/reports/chart"
@@ -83,11 +82,10 @@ func cellsChart(e *dataset.Experiment, m dataset.Metric, label string, f chart.F
 	if e.Base != nil {
 		c.Band = estimate(e.Base.Interval(m))
 	}
-	good, bad := better(m.Name, result.Faster), better(m.Name, result.Slower)
-	fig := draw(heading(e), verdictKeys(good, bad, c.Band.Bounded), c)
+	fig := draw(heading(e), legend(ordered(e), m, c.Band.Bounded), c)
 	fig.Half = width < chart.Wide.Width
 	if fig.Half {
-		fig.Heading = label
+		fig.Heading = e.Name + ", " + label
 	}
 	return fig
 }
@@ -194,9 +192,9 @@ func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string 
 	size := func(e effect) float64 { return math.Abs(math.Log(e.p.Ratio.Median)) }
 	sort.SliceStable(shown, func(a, b int) bool { return size(shown[a]) > size(shown[b]) })
 	best := shown[0]
-	of := fmt.Sprintf("the largest of %d differences shown", len(shown))
+	of := fmt.Sprintf("the largest of %d differences shown is", len(shown))
 	if len(shown) == 1 {
-		of = "the only difference shown"
+		of = "the only difference shown is"
 	}
-	return strings.Join([]string{name + ":", best.name, "is", change(best.p.Ratio.Median), better(m.Name, best.p.Verdict) + ",", of}, " ")
+	return fmt.Sprintf("%s: %s %s, %s", name, of, best.name, verdict(m.Name, best.p))
 }

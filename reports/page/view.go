@@ -126,7 +126,7 @@ func heading(e *dataset.Experiment) string {
 	if size := recordSize(e); size > 0 {
 		parts = append(parts, chart.Bytes(float64(size))+" records")
 	}
-	if k := kindWord(e); k != "" {
+	if k := kindWord(e); k != "" && !strings.Contains(e.Name, k) {
 		parts = append(parts, k)
 	}
 	return strings.Join(parts, " · ")
@@ -183,10 +183,10 @@ func estimate(i result.Interval) chart.Interval {
 func row(e *dataset.Experiment, c *dataset.Cell, m dataset.Metric, f chart.Format) chart.Row {
 	group, label := rowName(c)
 	i := c.Interval(m)
-	ink, shape, hollow := look(c, m)
+	a := look(c, m)
 	r := chart.Row{
 		Group: group, Label: label, Value: estimate(i), Runs: c.Values(m),
-		Ink: ink, Shape: shape, Hollow: hollow, Bold: c.Base,
+		Ink: a.ink, Shape: a.shape, Hollow: a.hollow, Bold: c.Base,
 	}
 	if i.N == 0 {
 		r.Ink, r.Value.Value, r.Note = chart.Grey, nan, "no usable run: "+reason(c)

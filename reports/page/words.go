@@ -17,27 +17,52 @@ func change(ratio float64) string {
 	switch {
 	case !(ratio > 0) || math.IsInf(ratio, 0):
 		return "–"
-	case ratio >= 2 || ratio <= 0.5:
-		return "×" + chart.Plain(math.Round(ratio*100)/100)
+	case doubles(ratio):
+		return times(ratio)
 	}
-	percent := (ratio - 1) * 100
-	digits := "%.0f"
-	if math.Abs(percent) < 9.95 {
-		digits = "%.1f"
-	}
-	s := fmt.Sprintf(digits, math.Abs(percent))
-	switch {
-	case s == "0.0" || s == "0":
-		return "±0 %"
-	case percent < 0:
-		return "−" + s + " %"
-	}
-	return "+" + s + " %"
+	return signed(ratio)
 }
 
-// changes writes an interval of ratios.
+func doubles(ratio float64) bool { return ratio >= 2 || ratio <= 0.5 }
+
+func times(ratio float64) string {
+	if ratio >= 10 {
+		return "×" + chart.Plain(ratio)
+	}
+	return fmt.Sprintf("×%.2f", ratio)
+}
+
+// signed writes a ratio as a change in per cent with its sign.
+func signed(ratio float64) string {
+	s := percent(ratio)
+	switch {
+	case s == "0.0":
+		return "±0" + nbsp + "%"
+	case ratio < 1:
+		return "−" + s + nbsp + "%"
+	}
+	return "+" + s + nbsp + "%"
+}
+
+// percent is the size of a change in per cent: one decimal below ten.
+func percent(ratio float64) string {
+	p := math.Abs(ratio-1) * 100
+	if p < 9.95 {
+		return fmt.Sprintf("%.1f", p)
+	}
+	return fmt.Sprintf("%.0f", p)
+}
+
+// nbsp keeps a number and its unit on one line.
+const nbsp = "\u00a0"
+
+// changes writes an interval of ratios, both ends as the median is written.
 func changes(i result.Interval) string {
-	return change(i.Low) + " to " + change(i.High)
+	write := signed
+	if doubles(i.Median) {
+		write = times
+	}
+	return write(i.Low) + " to " + write(i.High)
 }
 
 // better is the word for a verdict of faster or slower in a metric.
@@ -49,10 +74,10 @@ func better(metric string, v result.Verdict) string {
 		}
 		return no
 	}
-	switch metric {
-	case result.MetricP50, result.MetricP99, result.MetricE2EP99:
+	switch {
+	case strings.HasSuffix(metric, "_ns"):
 		return word("lower", "higher")
-	case result.MetricProduceCost, result.MetricFetchCost:
+	case strings.Contains(metric, "core_s"):
 		return word("cheaper", "dearer")
 	}
 	return word("faster", "slower")
@@ -62,7 +87,10 @@ func better(metric string, v result.Verdict) string {
 func verdict(metric string, p result.Pair) string {
 	switch p.Verdict {
 	case result.Faster, result.Slower:
-		return change(p.Ratio.Median) + " " + better(metric, p.Verdict)
+		if doubles(p.Ratio.Median) {
+			return times(p.Ratio.Median) + ", " + better(metric, p.Verdict)
+		}
+		return percent(p.Ratio.Median) + nbsp + "% " + better(metric, p.Verdict)
 	case result.Equivalent:
 		return "equivalent"
 	case result.Undecided:
@@ -74,35 +102,44 @@ func verdict(metric string, p result.Pair) string {
 	return fmt.Sprintf("too few (n = %d)", p.N)
 }
 
-// look is how a cell is drawn: its verdict's colour and mark, hollow where
-// nothing was decided, grey where no run is usable.
-func look(c *dataset.Cell, m dataset.Metric) (ink chart.Ink, shape chart.Shape, hollow bool) {
-	if c.Base {
-		return chart.Base, chart.Diamond, false
-	}
-	p, ok := c.Pair(m)
-	if !ok {
-		return chart.Same, chart.Circle, true
-	}
-	switch p.Verdict {
-	case result.Faster:
-		return chart.Faster, chart.Triangle, false
-	case result.Slower:
-		return chart.Slower, chart.Down, false
-	case result.Equivalent:
-		return chart.Same, chart.Square, false
-	}
-	return chart.Same, chart.Circle, true
+// appearance is how a cell is drawn and what that means.
+type appearance struct {
+	meaning string
+	ink     chart.Ink
+	shape   chart.Shape
+	hollow  bool
 }
 
-// verdictKeys is the legend of a chart of cells.
-func verdictKeys(good, bad string, band bool) []chart.Key {
-	keys := []chart.Key{
-		{Label: "base", Ink: chart.Base, Shape: chart.Diamond},
-		{Label: good, Ink: chart.Faster, Shape: chart.Triangle},
-		{Label: bad, Ink: chart.Slower, Shape: chart.Down},
-		{Label: "equivalent (within ±5 %)", Ink: chart.Same, Shape: chart.Square},
-		{Label: "undecided or too few", Ink: chart.Same, Shape: chart.Circle, Hollow: true},
+// look is a cell's appearance: its verdict's colour and mark, hollow where nothing
+// was decided.
+func look(c *dataset.Cell, m dataset.Metric) appearance {
+	if c.Base {
+		return appearance{"base", chart.Base, chart.Diamond, false}
+	}
+	p, ok := c.Pair(m)
+	switch {
+	case !ok:
+		return appearance{"cell, not compared", chart.Same, chart.Circle, false}
+	case p.Verdict == result.Faster:
+		return appearance{better(m.Name, p.Verdict), chart.Faster, chart.Triangle, false}
+	case p.Verdict == result.Slower:
+		return appearance{better(m.Name, p.Verdict), chart.Slower, chart.Down, false}
+	case p.Verdict == result.Equivalent:
+		return appearance{"equivalent (within ±5" + nbsp + "%)", chart.Same, chart.Square, false}
+	}
+	return appearance{"undecided or too few", chart.Same, chart.Circle, true}
+}
+
+// legend explains the appearances in use, the base first.
+func legend(cells []*dataset.Cell, m dataset.Metric, band bool) []chart.Key {
+	var keys []chart.Key
+	seen := map[string]bool{}
+	for _, c := range cells {
+		a := look(c, m)
+		if c.Interval(m).N > 0 && !seen[a.meaning] {
+			seen[a.meaning] = true
+			keys = append(keys, chart.Key{Label: a.meaning, Ink: a.ink, Shape: a.shape, Hollow: a.hollow})
+		}
 	}
 	if band {
 		keys = append(keys, chart.Key{Label: "base interval", Ink: chart.Shade, Shape: chart.None, Patch: true})

@@ -1,0 +1,458 @@
+package reports_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"tidemark/bench/hist"
+	"tidemark/bench/result"
+)
+
+// sample is a made-up invocation with known effects, so that a test can say what a
+// report of it must show. It is written through the types and writers of
+// bench/result and bench/hist, as a real one is.
+type sample struct {
+	dir  string
+	rng  *rand.Rand
+	plan result.Plan
+	runs []result.Run
+	// host goes into the comparability key.
+	host   string
+	blocks int
+	order  int
+	stats  result.Compare
+}
+
+// cellSpec is a cell with its true rate and cost in relation to the base.
+type cellSpec struct {
+	axis, value      string
+	produce, fetch   float64
+	cost, ratio      float64
+	batch            int64
+	bound            string
+	invalid, degrade int // how many runs are so
+	clientDecides    bool
+}
+
+func newSample(t testing.TB, seed uint64, host string, blocks int) *sample {
+	t.Helper()
+	s := &sample{dir: filepath.Join(t.TempDir(), "2026-01-02T030405Z-abc1234-"+host), rng: rand.New(rand.NewPCG(seed, 7)), host: host, blocks: blocks}
+	s.plan = result.Plan{
+		Schema: result.PlanSchema, Suite: "quick", About: "What mmap, sendfile, batching and compression buy on one broker.",
+		CreatedUTC: "2026-01-02T03:04:05Z", Command: []string{"tidemark", "bench", "run", "quick"}, Seed: seed, Commit: "abc1234def", Spec: "sha256:00",
+	}
+	return s
+}
+
+// whole is the suite that a quick bench resembles.
+func whole(t testing.TB, host string, blocks int) *sample {
+	s := newSample(t, 42, host, blocks)
+	s.burst("records-100B", 100, 5.4e6, []cellSpec{
+		{},
+		{axis: "storage.append.engine", value: "mapped", produce: 1.11, cost: 0.9},
+		{axis: "storage.read.engine", value: "pread", fetch: 0.9},
+		{axis: "storage.read.engine", value: "mapped", fetch: 1.09},
+		{axis: "compression.type", value: "lz4", produce: 0.93, ratio: 1.9, cost: 0.62, bound: "client_cpu"},
+		{axis: "compression.type", value: "snappy", produce: 1.02, ratio: 1.7, cost: 0.66, bound: "client_cpu"},
+		{axis: "compression.type", value: "zstd", produce: 0.55, ratio: 2.6, cost: 0.5, bound: "client_cpu", degrade: 1},
+		{axis: "batch.size", value: "16KiB", produce: 0.46, batch: 16 << 10, cost: 1.9},
+		{axis: "batch.size", value: "256KiB", produce: 1.55, batch: 256 << 10, cost: 0.7},
+		{axis: "batch.size", value: "1MiB", produce: 2.1, batch: 1 << 20, cost: 0.5, bound: "bytes"},
+		{axis: "acks", value: "all", produce: 0.995},
+		{axis: "storage.validation", value: "header", produce: 1.26, cost: 0.7, invalid: 1},
+	})
+	s.burst("records-1KiB", 1024, 1.15e6, []cellSpec{
+		{},
+		{axis: "storage.append.engine", value: "mapped", produce: 1.07},
+		{axis: "storage.read.engine", value: "pread", fetch: 0.93},
+		{axis: "batch.size", value: "1MiB", produce: 1.8, batch: 1 << 20},
+	})
+	s.paced("latency-load", []float64{10e3, 100e3, 500e3, 1e6, 1.5e6, 2e6})
+	s.sustained("sustained", 60)
+	return s
+}
+
+func (s *sample) experiment(name string, kind result.Kind, axes []result.Axis) *result.PlanExperiment {
+	s.plan.Experiments = append(s.plan.Experiments, result.PlanExperiment{
+		Name: name, About: "about " + name, Kind: kind, Design: "oneway", Blocks: s.blocks, Axes: axes,
+	})
+	return &s.plan.Experiments[len(s.plan.Experiments)-1]
+}
+
+var firstValues = map[string]string{
+	"storage.append.engine": "buffered", "storage.read.engine": "sendfile", "compression.type": "none",
+	"batch.size": "64KiB", "acks": "1", "storage.validation": "records",
+}
+
+func axesOf(specs []cellSpec) []result.Axis {
+	var out []result.Axis
+	for _, c := range specs {
+		if c.axis == "" {
+			continue
+		}
+		if len(out) == 0 || out[len(out)-1].Name != c.axis {
+			out = append(out, result.Axis{Name: c.axis, Values: []string{firstValues[c.axis]}})
+		}
+		last := &out[len(out)-1]
+		last.Values = append(last.Values, c.value)
+	}
+	return out
+}
+
+func or(v, otherwise float64) float64 {
+	if v == 0 {
+		return otherwise
+	}
+	return v
+}
+
+func (s *sample) burst(name string, size int64, rate float64, specs []cellSpec) {
+	e := s.experiment(name, result.Burst, axesOf(specs))
+	for i, c := range specs {
+		cell := result.PlanCell{ID: fmt.Sprintf("%s%02d", name[len(name)-4:], i), Label: "base", Base: c.axis == "", Driver: "raw", Target: "process", Axes: map[string]string{}, Config: map[string]string{"entropy": "0.5"}}
+		if c.axis != "" {
+			cell.Axes[c.axis], cell.Label = c.value, c.value
+		}
+		e.Cells = append(e.Cells, cell)
+		for b := range s.blocks {
+			r := s.run(e, cell, b, size)
+			if c.batch > 0 {
+				r.Records.BatchBytes = c.batch
+			}
+			r.Records.CompressRate = int64(1000 / or(c.ratio, 1))
+			r.BoundBy = "broker_cpu"
+			if c.bound != "" {
+				r.BoundBy = c.bound
+			}
+			wire := float64(size+9) / or(c.ratio, 1)
+			r.Produce = s.window(rate*or(c.produce, 1), wire, 0.19*or(c.cost, 1), 2e9)
+			r.Fetch = s.window(rate*2.6*or(c.fetch, 1), wire, 0.05, 1e9)
+			switch {
+			case b < c.invalid:
+				r.Status, r.Reasons = result.Invalid, []string{"ledger out of balance by 12 records"}
+			case b >= s.blocks-c.degrade:
+				r.Status, r.Reasons = result.Degraded, []string{"steal 2.1 % > 1 %"}
+			}
+			s.runs = append(s.runs, r)
+		}
+	}
+}
+
+func (s *sample) run(e *result.PlanExperiment, c result.PlanCell, block int, size int64) result.Run {
+	s.order++
+	return result.Run{
+		Schema: result.RunSchema, Suite: s.plan.Suite, Experiment: e.Name, Kind: e.Kind, Cell: c.ID, Label: c.Label, Base: c.Base, Axes: c.Axes,
+		Block: block, Order: s.order - 1, Status: result.Valid, Reasons: []string{}, Driver: c.Driver, Target: c.Target, Config: c.Config,
+		WarmUp: "fixed", BoundBy: "broker_cpu", Records: result.Records{SizeBytes: size, PerBatch: 600, BatchBytes: 64 << 10},
+		Check: result.Check{Read: 1_200_000}, RSSAnonPeakBytes: 60 << 20,
+	}
+}
+
+// noisy spreads a value by about two per cent.
+func (s *sample) noisy(v float64) float64 { return v * math.Exp(s.rng.NormFloat64()*0.018) }
+
+func (s *sample) window(rate, wire, cost, ns float64) *result.Window {
+	rate = s.noisy(rate)
+	n := rate * ns / 1e9
+	return &result.Window{
+		WindowNs: int64(ns), Accepted: int64(n), Acked: int64(n), AckedPerS: int64(rate), WireBytes: int64(n * wire), WirePerS: int64(rate * wire),
+		LatencyOf: "batch",
+		CPU: result.CPU{
+			BrokerUserNs: int64(s.noisy(cost) * n * 1e3 * 0.35), BrokerSysNs: int64(s.noisy(cost) * n * 1e3 * 0.65),
+			ClientUserNs: int64(0.06 * n * 1e3), ClientSysNs: int64(0.06 * n * 1e3), ClientMaxThread: math.Min(0.97, 0.4+s.rng.Float64()*0.1),
+		},
+	}
+}
+
+func (s *sample) paced(name string, rates []float64) {
+	axis := result.Axis{Name: "rate"}
+	for _, r := range rates {
+		axis.Values = append(axis.Values, fmt.Sprintf("%.0f", r))
+	}
+	e := s.experiment(name, result.Paced, []result.Axis{axis})
+	for i, rate := range rates {
+		cell := result.PlanCell{ID: fmt.Sprintf("rate%02d", i), Label: axis.Values[i], Base: i == 0, Driver: "raw", Target: "process", Axes: map[string]string{}}
+		if i > 0 {
+			cell.Axes["rate"] = axis.Values[i]
+		}
+		e.Cells = append(e.Cells, cell)
+		for b := range s.blocks {
+			r := s.run(e, cell, b, 100)
+			r.BoundBy = "schedule"
+			r.Produce = s.window(rate, 109, 0.2, 5e9)
+			r.Produce.OfferedPerS, r.Produce.AckedPerS = int64(rate), int64(rate*0.9996)
+			load := rate / 1.75e6
+			if load > 1 {
+				r.Produce.AckedPerS = int64(1.72e6)
+				r.Status, r.Reasons = result.Degraded, []string{"86 % of the offered rate achieved"}
+			}
+			s.latencies(&r, load)
+			s.runs = append(s.runs, r)
+		}
+	}
+}
+
+// latencies fills histograms of a queue under a load, with one stall that only the
+// response time shows.
+func (s *sample) latencies(r *result.Run, load float64) {
+	response, service, late := hist.New(), hist.New(), hist.New()
+	for range 120_000 {
+		x := 70e3 * math.Exp(s.rng.NormFloat64()*0.35)
+		if s.rng.Float64() < 0.004 {
+			x *= 8
+		}
+		l := 3e3 * math.Exp(s.rng.NormFloat64()*0.7)
+		queue := x * load / math.Max(0.05, 1-math.Min(load, 0.97)) * s.rng.ExpFloat64() * 0.6
+		stall := 0.0
+		if s.rng.Float64() < 0.003*(0.3+load) {
+			stall = s.rng.Float64() * 12e6
+		}
+		if load > 1 {
+			stall += s.rng.Float64() * 800e6
+		}
+		service.Record(int64(x + queue))
+		late.Record(int64(l))
+		response.Record(int64(x + queue + l + stall))
+	}
+	for name, h := range map[string]*hist.Histogram{result.HistResponse: response, result.HistService: service, result.HistLateness: late} {
+		s.writeHist(*r, name, h)
+	}
+	a, b, c := response.Summary(), service.Summary(), late.Summary()
+	r.Produce.ResponseNs, r.Produce.ServiceNs, r.Produce.LatenessNs = &a, &b, &c
+}
+
+func (s *sample) sustained(name string, seconds int) {
+	e := s.experiment(name, result.Sustained, []result.Axis{{Name: "storage.cache", Values: []string{"keep", "dropbehind"}}})
+	for i, cache := range []string{"keep", "dropbehind"} {
+		cell := result.PlanCell{ID: "sust0" + fmt.Sprint(i), Label: cache, Base: i == 0, Driver: "raw", Target: "process", Axes: map[string]string{}}
+		if i > 0 {
+			cell.Axes["storage.cache"] = cache
+		}
+		e.Cells = append(e.Cells, cell)
+		for b := range 2 {
+			r := s.run(e, cell, b, 100)
+			rows := s.seconds(seconds, i)
+			var n int64
+			for _, row := range rows {
+				n += row.Acked
+			}
+			r.Produce = s.window(float64(n)/float64(seconds), 109, 0.24, float64(seconds)*1e9)
+			r.BoundBy = "disk_write"
+			s.runs = append(s.runs, r)
+			s.writeSeries(r, rows)
+		}
+	}
+}
+
+func (s *sample) seconds(n, cell int) []result.Row {
+	var rows []result.Row
+	for i := range n {
+		rate := 5.5e6
+		if i > 9 && cell == 0 {
+			rate = 3.0e6 + 0.7e6*math.Sin(float64(i)/3)
+		}
+		if i > 9 && cell == 1 {
+			rate = 4.9e6
+		}
+		phase := "window"
+		if i < 2 {
+			phase = "warmup"
+		}
+		rate = s.noisy(s.noisy(rate))
+		rows = append(rows, result.Row{TMs: int64(i+1) * 1000, Phase: phase, LengthMs: 1000, Offered: int64(rate), Accepted: int64(rate), Acked: int64(rate), WireBytes: int64(rate * 109), BrokerRSS: 50 << 20})
+	}
+	return rows
+}
+
+func (s *sample) runDir(r result.Run) string { return result.RunDir(s.dir, r.Cell, r.Block) }
+
+func (s *sample) writeHist(r result.Run, name string, h *hist.Histogram) {
+	f := s.create(filepath.Join(s.runDir(r), "hist", name+".hgrm"))
+	must(hist.WriteHgrm(f, h))
+	must(f.Close())
+}
+
+func (s *sample) writeSeries(r result.Run, rows []result.Row) {
+	f := s.create(filepath.Join(s.runDir(r), "series.csv"))
+	must(result.WriteSeries(f, rows))
+	must(f.Close())
+}
+
+func (s *sample) create(path string) *os.File {
+	must(os.MkdirAll(filepath.Dir(path), 0o755))
+	f, err := os.Create(path)
+	must(err)
+	return f
+}
+
+func (s *sample) json(path string, v any) {
+	data, err := json.MarshalIndent(v, "", " ")
+	must(err)
+	f := s.create(filepath.Join(s.dir, path))
+	_, err = f.Write(data)
+	must(err)
+	must(f.Close())
+}
+
+// write puts everything on disk and returns the folder.
+func (s *sample) write() string {
+	s.json("resolved.json", s.plan)
+	state := result.State{Schema: result.StateSchema, Finished: true}
+	for _, r := range s.runs {
+		s.json(strings.TrimPrefix(filepath.Join(s.runDir(r), "run.json"), s.dir), r)
+		state.Runs = append(state.Runs, result.StateLine{Order: r.Order, Cell: r.Cell, Block: r.Block, State: map[bool]result.RunState{true: result.Voided, false: result.Done}[r.Status == result.Invalid]})
+	}
+	s.json("state.json", state)
+	s.json("env.json", s.env())
+	s.json("calib.json", s.calib())
+	s.compare()
+	s.json("compare.json", s.stats)
+	return s.dir
+}
+
+func (s *sample) env() result.Env {
+	return result.Env{
+		Schema: result.EnvSchema, TakenUTC: s.plan.CreatedUTC, Hostname: "lab", Host: s.host, Comparable: "sha256:" + s.host,
+		CPU:    result.EnvCPU{Model: "Example CPU @ 2.80GHz", Logical: 2, Cores: 1, MHz: 2800, SMT: "on", NUMANodes: 1, Hypervisor: "KVM"},
+		Memory: result.EnvMemory{TotalBytes: 24 << 30, AvailableBytes: 21 << 30, TransparentHugePages: "madvise", Swappiness: "60", DirtyRatio: "20", DirtyBackgroundRatio: "10"},
+		Kernel: result.EnvKernel{OS: "linux", Arch: "amd64", Distro: "Debian 12", Release: "6.1.0-" + s.host, ClockSource: "kvm-clock"},
+		Disk:   result.EnvDisk{Path: "/data/bench", FileSystem: "ext4", Device: "/dev/vda1", Options: "rw,relatime", Rotational: "0", Scheduler: "none", FreeBytes: 400 << 30},
+		Build:  result.EnvBuild{Go: "go1.26", GOMAXPROCS: 2, GOGC: "100", Commit: "abc1234def", Binary: "sha256:77"},
+		Load:   result.EnvLoad{Load1: 0.1, Load5: 0.2, Processes: []string{"sshd 0.1 %"}, NTP: "synchronised"},
+		Advice: []result.Advice{{Fact: "transparent huge pages: madvise", Why: "Go's heap may ask for them", Effect: "a few per cent", Test: "a cell with always and one with never"}},
+		Unknown: map[string]string{
+			"cpu.microcode": "not in /proc/cpuinfo",
+		},
+	}
+}
+
+func (s *sample) calib() result.Calib {
+	c := result.Calib{Schema: result.CalibSchema, TakenUTC: s.plan.CreatedUTC, Dir: "/data/bench", Seconds: 58, Env: "sha256:" + s.host}
+	add := func(id, what, unit string, value float64) {
+		c.Limits = append(c.Limits, result.Limit{ID: id, What: what, Unit: unit, Value: value, Low: value * 0.93, High: value * 1.05, Samples: 5})
+	}
+	add(result.LimitWrite64K, "write(2) of 64 KiB to a fresh file", result.UnitBytesPerS, 4.9e9)
+	add(result.LimitWrite16K, "write(2) of 16 KiB to a fresh file", result.UnitBytesPerS, 3.2e9)
+	add(result.LimitWrite1M, "write(2) of 1 MiB to a fresh file", result.UnitBytesPerS, 6.2e9)
+	add(result.LimitDirect1M, "O_DIRECT writes of 1 MiB", result.UnitBytesPerS, 0.55e9)
+	add(result.LimitLoopback16K, "loopback TCP, 16 KiB writes", result.UnitBytesPerS, 2.4e9)
+	add(result.LimitLoopback64K, "loopback TCP, 64 KiB writes", result.UnitBytesPerS, 4.4e9)
+	add(result.LimitLoopback1M, "loopback TCP, 1 MiB writes", result.UnitBytesPerS, 4.5e9)
+	add(result.LimitSendfileDiscard, "sendfile(2), reader discards", result.UnitBytesPerS, 4.6e9)
+	add(result.LimitSync4K, "fdatasync after 4 KiB", result.UnitNs, 200e3)
+	add(result.LimitGroup8, "group commit, 8 waiters", result.UnitPerS, 20e3)
+	add(result.LimitLZ4Compress, "lz4, compressing", result.UnitBytesPerS, 0.6e9)
+	add(result.LimitZstdCompress, "zstd, compressing", result.UnitBytesPerS, 0.3e9)
+	c.Limits = append(c.Limits, result.Limit{ID: result.LimitMmapCold, What: "stores into a cold mapping", Unit: result.UnitBytesPerS, Unavailable: "not on this file system"})
+	return c
+}
+
+// compare fills in statistics of the form that bench writes, simplified: extremes
+// for intervals, the spread of log ratios for verdicts.
+func (s *sample) compare() {
+	s.stats = result.Compare{Schema: result.CompareSchema, NoiseRatio: 0.019}
+	for _, e := range s.plan.Experiments {
+		values := map[string]map[string][]float64{}
+		base := ""
+		for _, c := range e.Cells {
+			values[c.ID] = s.values(e, c)
+			if c.Base {
+				base = c.ID
+			}
+		}
+		for _, c := range e.Cells {
+			for _, metric := range metricsInOrder(values[c.ID]) {
+				v := values[c.ID][metric]
+				s.stats.Cells = append(s.stats.Cells, result.CellStats{Experiment: e.Name, Cell: c.ID, Label: c.Label, Kind: e.Kind, Metric: metric, Interval: spread(v)})
+				if !c.Base {
+					s.stats.Pairs = append(s.stats.Pairs, pairOf(e, c, base, metric, v, values[base][metric]))
+				}
+			}
+		}
+	}
+}
+
+func (s *sample) values(e result.PlanExperiment, c result.PlanCell) map[string][]float64 {
+	out := map[string][]float64{}
+	for _, r := range s.runs {
+		if r.Experiment != e.Name || r.Cell != c.ID || r.Status == result.Invalid {
+			continue
+		}
+		if r.Kind == result.Paced {
+			out[result.MetricP50] = append(out[result.MetricP50], float64(r.Produce.ResponseNs.P50))
+			out[result.MetricP99] = append(out[result.MetricP99], float64(r.Produce.ResponseNs.P99))
+			continue
+		}
+		out[result.MetricProduce] = append(out[result.MetricProduce], float64(r.Produce.AckedPerS))
+		out[result.MetricProduceCost] = append(out[result.MetricProduceCost], r.Produce.BrokerCoreSecondsPerMillion())
+		if r.Fetch != nil {
+			out[result.MetricFetch] = append(out[result.MetricFetch], float64(r.Fetch.AckedPerS))
+			out[result.MetricFetchCost] = append(out[result.MetricFetchCost], r.Fetch.BrokerCoreSecondsPerMillion())
+		}
+	}
+	return out
+}
+
+func metricsInOrder(m map[string][]float64) []string {
+	var out []string
+	for name := range m {
+		out = append(out, name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+func spread(v []float64) result.Interval {
+	sorted := append([]float64(nil), v...)
+	sort.Float64s(sorted)
+	n := len(sorted)
+	i := result.Interval{N: n, Median: (sorted[n/2] + sorted[(n-1)/2]) / 2, Low: sorted[0], High: sorted[n-1], How: "order_statistic"}
+	if n < 6 {
+		i.How = "min_max"
+	}
+	return i
+}
+
+func pairOf(e result.PlanExperiment, c result.PlanCell, base, metric string, v, b []float64) result.Pair {
+	n := min(len(v), len(b))
+	sum, sq := 0.0, 0.0
+	for i := range n {
+		x := math.Log(v[i] / b[i])
+		sum, sq = sum+x, sq+x*x
+	}
+	mean := sum / float64(n)
+	half := 2.6 * math.Sqrt(math.Max(0, sq/float64(n)-mean*mean)/float64(max(n-1, 1)))
+	p := result.Pair{
+		Experiment: e.Name, Cell: c.ID, Label: c.Label, BaseCell: base, BaseLabel: "base", Metric: metric, N: n,
+		Ratio: result.Interval{N: n, Median: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half), How: "paired_t"},
+		P:     0.03, PHolm: 0.04,
+	}
+	lessIsBetter := strings.HasSuffix(metric, "_ns") || strings.Contains(metric, "core_s")
+	switch {
+	case n < 6:
+		p.Verdict = result.TooFew
+	case p.Ratio.Low > 1.05 || p.Ratio.High < 0.95:
+		p.Verdict = result.Slower
+		if (mean > 0) != lessIsBetter {
+			p.Verdict = result.Faster
+		}
+	case p.Ratio.Low > 0.95 && p.Ratio.High < 1.05:
+		p.Verdict = result.Equivalent
+	default:
+		p.Verdict, p.NeedN = result.Undecided, 14
+	}
+	return p
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
