@@ -1,156 +1,207 @@
 // Package controller decides who leads each partition and writes it down. One
 // broker at a time is the controller: it holds /controller, and every write it
 // makes is conditional on the epoch it was elected with, so a deposed controller
-// cannot write (Kafka's KafkaController, KIP-497 and before).
+// cannot write (Kafka's KafkaController with its ZooKeeper state).
 //
 // What it knows it reads from ZooKeeper, on taking office and after each
 // notification, and tells the broker through a Sink. It creates, grows and
-// deletes topics, and it passes configuration changes on. It does not reassign
-// replicas.
+// deletes topics, elects leaders among the ISR, and passes configuration changes
+// on, in office or not. It tells its own broker only, moves no replicas and
+// makes no unclean elections.
 package controller
 
 import (
 	"context"
-	"errors"
 	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 
 	"tidemark/coordinator/znode"
 	"tidemark/internal/clock"
 )
 
-// TopicPartition names one partition.
-type TopicPartition = znode.TopicPartition
-
-// PartitionState is what a broker needs to know to lead, follow or describe a
-// partition: what LeaderAndIsr and UpdateMetadata carry in Kafka.
-type PartitionState struct {
-	TopicPartition
-	TopicID         znode.TopicID
-	Leader          int32
-	LeaderEpoch     int32
-	ISR             []int32
-	Replicas        []int32
-	PartitionEpoch  int32
-	ControllerEpoch int32
-	// IsNew tells that the partition was just created, so that a missing log is
-	// no sign of a lost disk.
-	IsNew bool
-}
-
-// Sink is told what to do. Calls come from the controller's goroutine, one at a
-// time, and must not call back into the Controller. The slices and maps are the
-// receiver's to keep.
-type Sink interface {
-	// ApplyPartitions brings the named partitions to the given state; it is
-	// called with all partitions after an election and may repeat what the
-	// receiver knows: epochs tell new from old.
-	ApplyPartitions([]PartitionState) error
-	// StopPartitions stops serving the partitions and, if remove is set,
-	// deletes their logs.
-	StopPartitions(partitions []TopicPartition, remove bool) error
-	// ConfigChanged passes on the whole dynamic configuration of one entity.
-	ConfigChanged(entity znode.EntityType, name string, config map[string]string)
-	// BrokersChanged passes on the live brokers, in order of id.
-	BrokersChanged([]znode.Broker)
-}
-
-// Options configure a Controller.
+// Options configure a Controller. Client and Sink are required.
 type Options struct {
 	Client   *znode.Client
 	BrokerID int32
 	Sink     Sink
-	Clock    clock.Clock
-	Logger   *slog.Logger
+	// Clock defaults to the machine's.
+	Clock clock.Clock
+	// Logger is silent where nil.
+	Logger *slog.Logger
+	// Pick chooses a number below n, for the first replica of new topics; a
+	// random one by default.
+	Pick func(n int) int
 }
 
-// Errors of topic operations; the API layer maps them to protocol codes.
-var (
-	ErrNotController            = errors.New("this broker is not the controller")
-	ErrTopicExists              = errors.New("topic already exists")
-	ErrUnknownTopic             = errors.New("unknown topic")
-	ErrUnknownTopicID           = errors.New("unknown topic id")
-	ErrInvalidTopic             = errors.New("invalid topic name")
-	ErrInvalidReplicationFactor = errors.New("invalid replication factor")
-	ErrInvalidPartitions        = errors.New("invalid number of partitions")
-	ErrInvalidAssignment        = errors.New("invalid replica assignment")
-	ErrClosed                   = errors.New("controller is closed")
+// event is a set of things to look at again. Events carry no content: whoever
+// handles one reads the present state, so any number of them may be one.
+type event uint32
+
+const (
+	officeEvent event = 1 << iota
+	brokersEvent
+	topicsEvent
+	deletionsEvent
+	configsEvent
 )
-
-// TopicRequest asks for a topic.
-type TopicRequest struct {
-	Name string
-	// Partitions and ReplicationFactor count; both are ignored where
-	// Assignment is given.
-	Partitions        int32
-	ReplicationFactor int16
-	// Assignment maps partitions 0..n−1 to replicas, preferred first.
-	Assignment map[int32][]int32
-	// Config holds the topic's overrides, validated by the caller.
-	Config map[string]string
-	// ValidateOnly checks everything and creates nothing.
-	ValidateOnly bool
-}
-
-// TopicInfo describes a topic that was created.
-type TopicInfo struct {
-	Name string
-	ID   znode.TopicID
-	// Partitions maps a partition to its replicas, preferred first.
-	Partitions map[int32][]int32
-}
-
-// PartitionsRequest asks for more partitions.
-type PartitionsRequest struct {
-	Name string
-	// Count is the number of partitions afterwards.
-	Count int32
-	// Assignment holds the replicas of the new partitions in order; nil lets
-	// the controller choose.
-	Assignment   [][]int32
-	ValidateOnly bool
-}
 
 // Controller runs one broker's part in controlling the cluster: it stands for
 // election, and acts while elected. Its methods are safe for concurrent use.
-type Controller struct{ o Options }
+type Controller struct {
+	o   Options
+	log *slog.Logger
+
+	ctx    context.Context // ends at Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	calls  chan func()
+	events atomic.Uint32 // set of event
+	wake   chan struct{} // capacity 1
+
+	elected atomic.Bool // written by the loop
+
+	// Owned by the loop.
+	fence      znode.Fence
+	session    int64 // the one that was elected
+	brokers    []znode.Broker
+	topics     map[string]*topic
+	lastChange int64 // sequence of the last config change applied
+}
 
 // New returns a Controller that Start brings to life.
-func New(o Options) *Controller { return &Controller{o: o} }
-
-// Start stands for election and begins to watch.
-func (c *Controller) Start(ctx context.Context) error { return nil }
-
-// Close resigns, and returns once nothing calls the Sink any more.
-func (c *Controller) Close() error { return nil }
-
-// IsController reports whether this broker holds the office.
-func (c *Controller) IsController() bool { return false }
-
-// CreateTopic creates a topic, or only checks that it could.
-func (c *Controller) CreateTopic(ctx context.Context, r TopicRequest) (TopicInfo, error) {
-	return TopicInfo{}, ErrNotController
+func New(o Options) *Controller {
+	if o.Clock == nil {
+		o.Clock = clock.Real{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Pick == nil {
+		o.Pick = rand.IntN
+	}
+	c := &Controller{o: o, log: o.Logger, calls: make(chan func()), wake: make(chan struct{}, 1), topics: map[string]*topic{}}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
 }
 
-// DeleteTopic deletes the topic of that name and returns once it is gone.
-func (c *Controller) DeleteTopic(ctx context.Context, name string) error { return ErrNotController }
-
-// DeleteTopicID deletes the topic with that id.
-func (c *Controller) DeleteTopicID(ctx context.Context, id znode.TopicID) (name string, err error) {
-	return "", ErrNotController
+// Start reads the cluster's state, stands for election and watches from then on.
+// When it returns, the Sink has been told of the brokers, of all configuration
+// and, if this broker won, of all partitions. Register the broker before. After
+// an error the Controller is closed.
+func (c *Controller) Start(ctx context.Context) error {
+	c.work.Go(c.loop)
+	if err := c.call(ctx, c.begin); err != nil {
+		c.Close()
+		return err
+	}
+	cl := c.o.Client
+	cl.WatchController(c.ctx, func() { c.signal(officeEvent) })
+	cl.WatchChildren(c.ctx, znode.PlaceBrokers, func() { c.signal(brokersEvent) })
+	cl.WatchChildren(c.ctx, znode.PlaceTopics, func() { c.signal(topicsEvent) })
+	cl.WatchChildren(c.ctx, znode.PlaceDeletions, func() { c.signal(deletionsEvent) })
+	cl.WatchChildren(c.ctx, znode.PlaceConfigChanges, func() { c.signal(configsEvent) })
+	c.work.Go(c.watchSession)
+	return nil
 }
 
-// CreatePartitions grows a topic.
-func (c *Controller) CreatePartitions(ctx context.Context, r PartitionsRequest) error {
-	return ErrNotController
+func (c *Controller) begin(ctx context.Context) error {
+	if err := c.loadConfigs(ctx); err != nil {
+		return err
+	}
+	if err := c.loadBrokers(ctx); err != nil {
+		return err
+	}
+	return c.seekOffice(ctx)
 }
 
-// AlterConfig replaces the dynamic configuration of one entity by what change
-// makes of it. change may be called more than once.
-func (c *Controller) AlterConfig(ctx context.Context, entity znode.EntityType, name string, change func(config map[string]string) error) error {
-	return ErrNotController
+// Close resigns, and returns once nothing calls the Sink any more. Calls under
+// way fail with ErrClosed. It is safe to repeat.
+func (c *Controller) Close() {
+	c.cancel()
+	c.work.Wait()
 }
 
-// ValidateTopicName applies Kafka's rule (Topic.java): 1 to 249 characters of
-// a–z, A–Z, 0–9, '.', '_' and '-', neither "." nor "..". The error wraps
-// ErrInvalidTopic.
-func ValidateTopicName(name string) error { return nil }
+// IsController reports whether this broker holds the office, as far as it knows:
+// only the fence of a write proves it.
+func (c *Controller) IsController() bool { return c.elected.Load() }
+
+func (c *Controller) signal(e event) {
+	c.events.Or(uint32(e))
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (c *Controller) watchSession() {
+	for {
+		changed := c.o.Client.SessionChanged()
+		c.signal(officeEvent)
+		select {
+		case <-changed:
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// call runs f on the loop.
+func (c *Controller) call(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
+	done := make(chan error, 1)
+	select {
+	case c.calls <- func() { done <- f(ctx) }:
+		err := <-done // f ends with ctx
+		if err != nil && c.ctx.Err() != nil {
+			return ErrClosed
+		}
+		return err
+	case <-ctx.Done():
+		if c.ctx.Err() != nil {
+			return ErrClosed
+		}
+		return ctx.Err()
+	}
+}
+
+func (c *Controller) loop() {
+	defer c.resign()
+	for {
+		select {
+		case f := <-c.calls:
+			f()
+		case <-c.wake:
+			c.handle(event(c.events.Swap(0)))
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// handle looks at what changed. What fails is logged and looked at again with
+// the next event; losing the connection makes one.
+func (c *Controller) handle(events event) {
+	steps := []struct {
+		event event
+		name  string
+		do    func(context.Context) error
+	}{
+		{configsEvent, "apply config changes", c.applyConfigChanges},
+		{officeEvent, "stand for election", c.seekOffice},
+		{brokersEvent, "follow the brokers", c.followBrokers},
+		{topicsEvent, "follow the topics", c.followTopics},
+		{deletionsEvent, "delete topics", c.followDeletions},
+	}
+	for _, s := range steps {
+		if events&s.event == 0 {
+			continue
+		}
+		if err := c.checked(s.do(c.ctx)); err != nil && c.ctx.Err() == nil {
+			c.log.Error("controller cannot "+s.name, "error", err)
+		}
+	}
+}

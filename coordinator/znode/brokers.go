@@ -108,6 +108,41 @@ func (c *Client) settleBroker(ctx context.Context, path string, content []byte, 
 	return 0, false, nil
 }
 
+// KeepRegistered registers the broker again whenever the Client has a new
+// session, until ctx or the Client ends, and reports each new broker epoch, or
+// why there is none, from its own goroutine. The first registration is the
+// caller's, by RegisterBroker.
+func (c *Client) KeepRegistered(ctx context.Context, b Broker, registered func(epoch int64, err error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	session := c.conn.SessionID()
+	c.work.Go(func() {
+		for {
+			changed := c.SessionChanged()
+			now := c.Session()
+			if now.Connected && now.ID != session {
+				epoch, err := c.RegisterBroker(ctx, b)
+				if ctx.Err() != nil || c.ctx.Err() != nil {
+					return
+				}
+				registered(epoch, err)
+				session = now.ID
+				continue
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			case <-c.ctx.Done():
+				return
+			}
+		}
+	})
+}
+
 // UnregisterBroker removes the broker's node at once, for a shutdown that keeps
 // the session.
 func (c *Client) UnregisterBroker(ctx context.Context, id BrokerID) error {

@@ -77,3 +77,7 @@ func (c *Client) awaitSession(ctx context.Context) error {
 		}
 	}
 }
+
+// Server is the address of the server that the Client talks to, or talked to
+// last.
+func (c *Client) Server() string { return c.conn.Server() }

@@ -1,0 +1,91 @@
+package election
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// TestAssignmentIsKafkas is the example of Kafka's own AdminUtils: 10 partitions
+// with 3 replicas on 5 brokers.
+func TestAssignmentIsKafkas(t *testing.T) {
+	got, err := AssignReplicas(Placement{Brokers: []int32{0, 1, 2, 3, 4}, Count: 10, Replicas: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]int32{
+		{0, 1, 2}, {1, 2, 3}, {2, 3, 4}, {3, 4, 0}, {4, 0, 1},
+		{0, 2, 3}, {1, 3, 4}, {2, 4, 0}, {3, 0, 1}, {4, 1, 2},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("assignment differs from Kafka's (-want +got):\n%s", diff)
+	}
+}
+
+func TestAssignmentRefusesTooManyReplicas(t *testing.T) {
+	if _, err := AssignReplicas(Placement{Brokers: []int32{1}, Count: 1, Replicas: 2}); !errors.Is(err, ErrTooFewBrokers) {
+		t.Errorf("2 replicas on 1 broker: error %v, want ErrTooFewBrokers", err)
+	}
+	if _, err := AssignReplicas(Placement{Brokers: []int32{1}, Count: 1}); err == nil {
+		t.Error("0 replicas: no error")
+	}
+}
+
+func TestAssignmentProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 8).Draw(t, "brokers")
+		p := Placement{
+			First: rapid.Int32Range(0, 20).Draw(t, "first"), Count: rapid.Int32Range(1, 40).Draw(t, "count"),
+			Replicas: rapid.IntRange(1, n).Draw(t, "replicas"),
+			Start:    rapid.IntRange(0, n-1).Draw(t, "start"), Shift: rapid.IntRange(0, n-1).Draw(t, "shift"),
+		}
+		for i := range n {
+			p.Brokers = append(p.Brokers, int32(i+1))
+		}
+		got, err := AssignReplicas(p)
+		if err != nil || len(got) != int(p.Count) {
+			t.Fatalf("%d assignments, error %v", len(got), err)
+		}
+		leads := map[int32]int{}
+		for _, replicas := range got {
+			sorted := slices.Sorted(slices.Values(replicas))
+			if len(replicas) != p.Replicas || len(slices.Compact(sorted)) != p.Replicas {
+				t.Fatalf("replicas %v: want %d different ones", replicas, p.Replicas)
+			}
+			leads[replicas[0]]++
+		}
+		for _, b := range p.Brokers {
+			if low := int(p.Count) / n; leads[b] < low || leads[b] > low+1 {
+				t.Fatalf("broker %d leads %d of %d partitions on %d brokers", b, leads[b], p.Count, n)
+			}
+		}
+	})
+}
+
+func TestCleanElectionNeverLeavesTheISR(t *testing.T) {
+	for name, c := range map[string]struct {
+		state State
+		want  Decision
+	}{
+		"the leader died":                          {State{[]int32{1, 2, 3}, []int32{1, 2, 3}, []int32{2, 3}}, Decision{2, []int32{2, 3}}},
+		"order of assignment, not of ISR":          {State{[]int32{3, 1, 2}, []int32{1, 2, 3}, []int32{1, 2, 3}}, Decision{3, []int32{1, 2, 3}}},
+		"a live replica outside the ISR is no use": {State{[]int32{1, 2, 3}, []int32{1}, []int32{2, 3}}, Decision{NoLeader, []int32{1}}},
+		"nobody lives":                             {State{[]int32{1, 2}, []int32{1, 2}, nil}, Decision{NoLeader, []int32{1, 2}}},
+	} {
+		if diff := cmp.Diff(c.want, Clean(c.state)); diff != "" {
+			t.Errorf("%s: decision differs (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestInitialLeader(t *testing.T) {
+	if diff := cmp.Diff(Decision{2, []int32{2, 3}}, Initial([]int32{1, 2, 3}, []int32{3, 2})); diff != "" {
+		t.Errorf("decision differs (-want +got):\n%s", diff)
+	}
+	if got := Initial([]int32{1}, nil); got.Leader != NoLeader || len(got.ISR) != 0 {
+		t.Errorf("nobody live: %+v, want no leader and an empty ISR", got)
+	}
+}

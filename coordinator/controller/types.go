@@ -1,0 +1,92 @@
+package controller
+
+import (
+	"errors"
+
+	"tidemark/coordinator/znode"
+)
+
+// TopicPartition names one partition.
+type TopicPartition = znode.TopicPartition
+
+// PartitionState is what a broker needs to know to lead, follow or describe a
+// partition: what LeaderAndIsr and UpdateMetadata carry in Kafka.
+type PartitionState struct {
+	TopicPartition
+	TopicID         znode.TopicID
+	Leader          int32
+	LeaderEpoch     int32
+	ISR             []int32
+	Replicas        []int32
+	PartitionEpoch  int32
+	ControllerEpoch int32
+	// IsNew tells that the partition was just created, so that a missing log is
+	// no sign of a lost disk.
+	IsNew bool
+}
+
+// Sink is told what to do. Calls come from the controller's goroutine, one at a
+// time, and must not call back into the Controller. The slices and maps are the
+// receiver's to keep.
+type Sink interface {
+	// ApplyPartitions brings the named partitions to the given state; it is
+	// called with all partitions after an election and may repeat what the
+	// receiver knows: epochs tell new from old.
+	ApplyPartitions([]PartitionState) error
+	// StopPartitions stops serving the partitions and, if remove is set,
+	// deletes their logs. Unknown ones are no error.
+	StopPartitions(partitions []TopicPartition, remove bool) error
+	// ConfigChanged passes on the whole dynamic configuration of one entity: of
+	// every entity at the start, then of those that change. A topic's comes
+	// before its first ApplyPartitions.
+	ConfigChanged(entity znode.EntityType, name string, config map[string]string)
+	// BrokersChanged passes on the live brokers, in order of id.
+	BrokersChanged([]znode.Broker)
+}
+
+// Errors of topic operations; the API layer maps them to protocol codes.
+var (
+	ErrNotController            = errors.New("this broker is not the controller")
+	ErrTopicExists              = errors.New("topic already exists")
+	ErrUnknownTopic             = errors.New("unknown topic")
+	ErrUnknownTopicID           = errors.New("unknown topic id")
+	ErrInvalidTopic             = errors.New("invalid topic name")
+	ErrInvalidReplicationFactor = errors.New("invalid replication factor")
+	ErrInvalidPartitions        = errors.New("invalid number of partitions")
+	ErrInvalidAssignment        = errors.New("invalid replica assignment")
+	ErrClosed                   = errors.New("controller is closed")
+)
+
+// TopicRequest asks for a topic.
+type TopicRequest struct {
+	Name string
+	// Partitions and ReplicationFactor count; both are ignored where
+	// Assignment is given.
+	Partitions        int32
+	ReplicationFactor int16
+	// Assignment maps partitions 0..n−1 to replicas, preferred first.
+	Assignment map[int32][]int32
+	// Config holds the topic's overrides, validated by the caller.
+	Config map[string]string
+	// ValidateOnly checks everything and creates nothing.
+	ValidateOnly bool
+}
+
+// TopicInfo describes a topic that was created, or, with a zero ID, would be.
+type TopicInfo struct {
+	Name string
+	ID   znode.TopicID
+	// Partitions maps a partition to its replicas, preferred first.
+	Partitions map[int32][]int32
+}
+
+// PartitionsRequest asks for more partitions.
+type PartitionsRequest struct {
+	Name string
+	// Count is the number of partitions afterwards.
+	Count int32
+	// Assignment holds the replicas of the new partitions in order; nil lets
+	// the controller choose.
+	Assignment   [][]int32
+	ValidateOnly bool
+}
