@@ -128,7 +128,7 @@ func replicaConfig(b *config.Broker, t config.Topic) replica.TopicConfig {
 	if t.Validation == config.ValidateHeader {
 		o.Validation = record.HeaderOnly
 	}
-	o.MaxMessageBytes = t.MaxMessageBytes
+	o.MaxMessageBytes = int(t.MaxMessageBytes)
 	o.TimestampBeforeMaxMs, o.TimestampAfterMaxMs = t.TimestampBeforeMaxMs, t.TimestampAfterMaxMs
 	o.Compacted = t.Compacts()
 	o.DecompressedLimit = b.DecompressedBytes

@@ -72,7 +72,7 @@ type Waiter struct {
 	mu      sync.Mutex // held while a method of op runs
 	ended   bool
 	stop    func() bool // of CancelWith; nil for none
-	first   [1]watch // room for the common case, one key
+	first   [1]watch    // room for the common case, one key
 	watches []watch
 }
 

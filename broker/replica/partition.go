@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"tidemark/broker/purgatory"
 	"tidemark/commitlog"
@@ -15,8 +14,9 @@ import (
 )
 
 // Partition is this broker's replica of one partition. It is safe for concurrent
-// use. Writers are serialized by mu; readers use the published leadership and
-// high watermark and the log's own synchronization.
+// use. Appends share mu, so that leadership and in-sync set stand still from the
+// check to the high watermark (Kafka's leaderIsrUpdateLock); the log orders them
+// and validates them side by side. Readers take no lock of the partition's.
 type Partition struct {
 	// Topic is what the partition belongs to.
 	Topic *Topic
@@ -29,13 +29,11 @@ type Partition struct {
 	self int32
 	dir  *logDir
 
-	mu  sync.Mutex // orders appends, leadership changes and high watermark moves
 	log *commitlog.Log
 
+	mu   sync.RWMutex // held to write by whoever changes lead
 	lead atomic.Pointer[leadership]
-	hw   atomic.Int64 // written under mu
-
-	unsyncedSince time.Time // confined to the flush task
+	hw   atomic.Int64 // only grows; written with mu held at least to read
 }
 
 // leadership is immutable once published.
@@ -108,8 +106,8 @@ const AckAll int16 = -1
 // is true the high watermark moved, and the caller must call Changed.Wake once
 // it holds no lock.
 func (p *Partition) Append(b record.Batch, acks int16, o commitlog.AppendOrigin) (info commitlog.AppendInfo, moved bool, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.mu.RLock()
+	defer p.mu.RUnlock()
 	if err := p.check(AnyEpoch); err != nil {
 		return commitlog.AppendInfo{}, false, err
 	}
@@ -125,23 +123,30 @@ func (p *Partition) Append(b record.Batch, acks int16, o commitlog.AppendOrigin)
 }
 
 // advance applies the commit rule and reports whether the high watermark moved.
-// mu is held.
+// mu is held, so l is the current leadership.
 func (p *Partition) advance(l *leadership) bool {
-	current := p.hw.Load()
-	next := highWatermark(current, p.log.LogEndOffset(), p.self, l.isr)
-	p.hw.Store(next)
-	return next != current
+	for {
+		current := p.hw.Load()
+		next := highWatermark(current, p.log.LogEndOffset(), p.self, l.isr)
+		if next == current {
+			return false
+		}
+		if p.hw.CompareAndSwap(current, next) {
+			return true
+		}
+	}
 }
 
-// failed tells a refusal from a broken disk; the latter takes the whole log
-// directory offline.
+// failed tells a refusal from a disk that let the log down. Where the log gave up
+// for good, so does the whole log directory; a full disk may be freed.
 func (p *Partition) failed(operation string, err error) error {
 	if refusal(err) {
 		return err
 	}
-	err = fmt.Errorf("%s %s-%d: %w", operation, p.Topic.Name, p.Index, err)
-	p.dir.fail(err)
-	return fmt.Errorf("%w: %w", ErrStorage, err)
+	if errors.Is(err, commitlog.ErrFailed) {
+		p.dir.fail(fmt.Errorf("%s %s: %w", operation, p.ID(), err))
+	}
+	return fmt.Errorf("%w: %s %s: %w", ErrStorage, operation, p.ID(), err)
 }
 
 // refusals are the errors of a log that is well.

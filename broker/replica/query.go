@@ -88,8 +88,8 @@ const ToHighWatermark int64 = -1
 // offset. The error is commitlog.ErrOffsetOutOfRange for an offset beyond the
 // high watermark.
 func (p *Partition) DeleteRecords(offset int64) (logStart int64, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.mu.RLock()
+	defer p.mu.RUnlock()
 	if err := p.check(AnyEpoch); err != nil {
 		return -1, err
 	}

@@ -36,8 +36,9 @@ var (
 	ErrUnknownEpoch = errors.New("leader epoch is not known yet")
 	// ErrNotEnoughReplicas: the in-sync set is smaller than min.insync.replicas.
 	ErrNotEnoughReplicas = errors.New("fewer in-sync replicas than min.insync.replicas")
-	// ErrStorage: the log directory failed and is offline for good.
-	ErrStorage = errors.New("log directory is offline")
+	// ErrStorage: the disk let the log down; a log directory that failed is
+	// offline for good.
+	ErrStorage = errors.New("storage error")
 )
 
 // TopicConfig is what a topic's configuration means for its replicas.
@@ -72,7 +73,6 @@ type Options struct {
 	RecoveryThreads int
 	// The intervals of the schedule; 0 switches a task off.
 	RetentionCheckInterval          time.Duration
-	FlushCheckInterval              time.Duration
 	RecoveryCheckpointInterval      time.Duration
 	LogStartCheckpointInterval      time.Duration
 	HighWatermarkCheckpointInterval time.Duration

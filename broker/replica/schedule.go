@@ -52,7 +52,6 @@ func (m *Manager) startTasks() {
 		run      func()
 	}{
 		{m.o.RetentionCheckInterval, m.applyRetention},
-		{m.o.FlushCheckInterval, m.flushDue},
 		{m.o.RecoveryCheckpointInterval, m.eachDir((*logDir).checkpointRecoveryPoints)},
 		{m.o.LogStartCheckpointInterval, m.eachDir((*logDir).checkpointLogStarts)},
 		{m.o.HighWatermarkCheckpointInterval, m.eachDir((*logDir).checkpointHighWatermarks)},
@@ -89,37 +88,6 @@ func (m *Manager) applyRetention() {
 			m.o.Logger.Info("old segments were deleted", "partition", p.ID().String(), "segments", deleted)
 		}
 	}
-}
-
-// flushDue syncs the logs whose oldest unsynced append is flush.ms old.
-func (m *Manager) flushDue() {
-	now := m.o.Clock.Now()
-	for _, p := range m.partitions() {
-		if p.dir.offline.Load() || !p.flushDue(now) {
-			continue
-		}
-		if err := p.log.Flush(); err != nil {
-			m.background("flush", p, err)
-		}
-	}
-}
-
-// flushDue reports whether flush.ms have passed since there is something to
-// sync. Only the flush task calls it.
-func (p *Partition) flushDue(now time.Time) bool {
-	if p.log.RecoveryPoint() >= p.log.LogEndOffset() {
-		p.unsyncedSince = time.Time{}
-		return false
-	}
-	if p.unsyncedSince.IsZero() {
-		p.unsyncedSince = now
-	}
-	waited := now.Sub(p.unsyncedSince).Milliseconds()
-	if waited < p.Topic.Config().Log.FlushMs {
-		return false
-	}
-	p.unsyncedSince = time.Time{}
-	return true
 }
 
 func (m *Manager) expireProducers() {
