@@ -24,10 +24,13 @@ type Folder struct {
 	// Runs are all finished runs, invalid ones included, in order of execution.
 	Runs    []Run
 	Compare *Compare
+	// Problems names files that could not be read, one sentence each; the rest
+	// of the folder is here all the same.
+	Problems []string
 }
 
-// Load reads a run folder. A file that is present but unreadable is an error
-// that names it.
+// Load reads a run folder. Only an unreadable resolved.json is an error; any
+// other damaged file is left out and named in Problems.
 func Load(dir string) (*Folder, error) {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
@@ -36,51 +39,41 @@ func Load(dir string) (*Folder, error) {
 	if err := readJSON(filepath.Join(dir, "resolved.json"), PlanSchema, &f.Plan); err != nil {
 		return nil, err
 	}
-	if err := optional(readJSON(filepath.Join(dir, "state.json"), StateSchema, &f.State)); err != nil {
-		return nil, err
+	if state := load[State](f, "state.json", StateSchema); state != nil {
+		f.State = *state
 	}
-	var err error
-	if f.Env, err = load[Env](dir, "env.json", EnvSchema); err != nil {
-		return nil, err
-	}
-	if f.Calib, err = load[Calib](dir, "calib.json", CalibSchema); err != nil {
-		return nil, err
-	}
-	if f.Compare, err = load[Compare](dir, "compare.json", CompareSchema); err != nil {
-		return nil, err
-	}
+	f.Env = load[Env](f, "env.json", EnvSchema)
+	f.Calib = load[Calib](f, "calib.json", CalibSchema)
+	f.Compare = load[Compare](f, "compare.json", CompareSchema)
 	files, err := filepath.Glob(filepath.Join(dir, "cells", "*", "*", "run.json"))
 	if err != nil {
 		return nil, fmt.Errorf("list runs of %s: %w", dir, err)
 	}
 	for _, file := range files {
-		var r Run
-		if err := readJSON(file, RunSchema, &r); err != nil {
-			return nil, err
+		name, err := filepath.Rel(dir, file)
+		if err != nil {
+			return nil, fmt.Errorf("list runs of %s: %w", dir, err)
 		}
-		f.Runs = append(f.Runs, r)
+		if r := load[Run](f, name, RunSchema); r != nil {
+			f.Runs = append(f.Runs, *r)
+		}
 	}
 	sort.SliceStable(f.Runs, func(i, j int) bool { return f.Runs[i].Order < f.Runs[j].Order })
 	return f, nil
 }
 
-func load[T any](dir, name, schema string) (*T, error) {
+// load reads one file; nil when it is absent or, with a problem noted, damaged.
+func load[T any](f *Folder, name, schema string) *T {
 	v := new(T)
-	err := readJSON(filepath.Join(dir, name), schema, v)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
-func optional(err error) error {
+	err := readJSON(filepath.Join(f.Dir, name), schema, v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return err
+	if err != nil {
+		f.Problems = append(f.Problems, err.Error())
+		return nil
+	}
+	return v
 }
 
 func readJSON(path, schema string, v any) error {
