@@ -65,7 +65,7 @@ func (r *Response) seal() {
 	for i := range r.splices {
 		r.length += r.splices[i].chunk.Len()
 	}
-	invariant.Check(r.length-lengthSize <= math.MaxInt32, "response of %d bytes", r.length)
+	invariant.Check(r.length-lengthSize <= math.MaxInt32, "response of more than 2 GiB")
 	binary.BigEndian.PutUint32(r.buf, uint32(r.length-lengthSize))
 }
 
@@ -75,10 +75,10 @@ func (r *Response) Len() int64 { return r.length }
 // WriteTo sends the whole frame. After an error the connection cannot be used
 // any more, since part of a frame may have gone out.
 func (r *Response) WriteTo(w io.Writer) (int64, error) {
-	r.own.w = w
+	r.own.reset(w)
 	one := [1]*Response{r}
 	n, err := r.own.Write(one[:])
-	r.own.w = nil
+	r.own.reset(nil)
 	return n, err
 }
 
@@ -97,8 +97,9 @@ func (r *Response) Release() {
 	responses.Put(r)
 }
 
-// memoryChunk is a Chunk whose unsent bytes are in memory and may be sent from
-// there, together with others.
+// memoryChunk is a Chunk whose unsent bytes are in memory, so that the kernel may
+// take them together with the bytes around them. Only the kernel: a page that a
+// mapping has lost is an error to writev(2) and a crash to anyone else.
 type memoryChunk interface {
 	engines.Chunk
 	// Bytes are the unsent bytes, readable until Release.
@@ -109,13 +110,23 @@ type memoryChunk interface {
 // the bytes between two chunks. It is confined to one goroutine.
 type ResponseWriter struct {
 	w     io.Writer
+	tcp   bool        // w is a connection of the kernel's
 	parts [][]byte    // to be sent
 	bufs  net.Buffers // parts while they are being sent, which uses it up
 }
 
 // NewResponseWriter sends to w: a *net.TCPConn, for writev(2) and sendfile(2) to
 // be used.
-func NewResponseWriter(w io.Writer) *ResponseWriter { return &ResponseWriter{w: w} }
+func NewResponseWriter(w io.Writer) *ResponseWriter {
+	rw := new(ResponseWriter)
+	rw.reset(w)
+	return rw
+}
+
+func (w *ResponseWriter) reset(to io.Writer) {
+	_, w.tcp = to.(*net.TCPConn)
+	w.w = to
+}
 
 // Write sends the responses in order and returns the number of bytes sent. It
 // does not release them. After an error the connection cannot be used any more.
@@ -126,7 +137,7 @@ func (w *ResponseWriter) Write(rs []*Response) (n int64, err error) {
 			s := &r.splices[i]
 			w.add(r.buf[at:s.at])
 			at = s.at
-			if m, ok := s.chunk.(memoryChunk); ok {
+			if m, ok := s.chunk.(memoryChunk); ok && w.tcp {
 				w.add(m.Bytes())
 				continue
 			}
