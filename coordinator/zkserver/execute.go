@@ -86,7 +86,7 @@ func (s *Server) executeRead(c *conn, req request, w *jute.Writer) tree.Code {
 		w.Int32(int32(len(c.who)))
 		for _, id := range c.who {
 			w.String(id.Scheme)
-			w.String(id.ID)
+			w.String(tree.PublicID(id))
 		}
 		return tree.OK
 	}
@@ -147,8 +147,11 @@ func (s *Server) executeMulti(c *conn, req request, w *jute.Writer) tree.Code {
 			continue
 		}
 		op := req.ops[i].op
-		if op == opCreateContainer || op == opCreateTTL {
-			op = opCreate2 // the result that carries a Stat has one type
+		switch op {
+		case opCreate2:
+			op = opCreate // so ZooKeeper answers inside a multi
+		case opCreateContainer, opCreateTTL:
+			op = opCreate2
 		}
 		appendMultiHeader(w, op, false, 0)
 		appendResult(w, op, r)
@@ -185,7 +188,7 @@ func (s *Server) executeMultiRead(c *conn, req request, w *jute.Writer) {
 func (s *Server) addWatch(c *conn, req request, w *jute.Writer) tree.Code {
 	modes := [...]tree.WatchMode{tree.Persistent, tree.Recursive}
 	if req.mode < 0 || int(req.mode) >= len(modes) {
-		return tree.BadArguments
+		return tree.MarshallingError
 	}
 	w.Int32(0) // the reply is an ErrorResponse
 	return s.tree.AddWatch(req.path, c.id, modes[req.mode])

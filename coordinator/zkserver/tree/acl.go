@@ -40,6 +40,15 @@ func DigestIdentity(credentials string) Identity {
 	return Identity{"digest", user + ":" + base64.StdEncoding.EncodeToString(sum[:])}
 }
 
+// PublicID is an identity's id without the hash of its password.
+func PublicID(id Identity) string {
+	if id.Scheme == "digest" {
+		user, _, _ := strings.Cut(id.ID, ":")
+		return user
+	}
+	return id.ID
+}
+
 // permitted reports whether an ACL grants any of perms to the identities.
 func permitted(acl []ACL, perms int32, who []Identity) bool {
 	if len(acl) == 0 {

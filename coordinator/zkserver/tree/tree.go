@@ -23,22 +23,22 @@ type Stat struct {
 	Version        int32 // changes of the data
 	Cversion       int32 // creations plus deletions of children
 	Aversion       int32 // changes of the ACL
-	EphemeralOwner int64 // session; or ContainerOwner, or a TTL
+	EphemeralOwner int64 // session; 0 for containers and TTL nodes too
 	DataLength     int32
 	NumChildren    int32
 	Pzxid          int64 // of the last creation or deletion of a child
 }
 
-// ContainerOwner is the EphemeralOwner of a container node.
+// ContainerOwner is the owner of a container node, inside the tree and its files.
 const ContainerOwner = math.MinInt64
 
 // MaxTTL is the longest time to live in milliseconds; it fits in 40 bits.
 const MaxTTL = 1<<40 - 1
 
-// ttlMark fills the top byte of the EphemeralOwner of a TTL node.
+// ttlMark fills the top byte of the owner of a TTL node.
 const ttlMark = -1 << 56 // 0xff00000000000000
 
-// ttlOf returns the time to live that an EphemeralOwner stands for.
+// ttlOf returns the time to live that an owner stands for.
 func ttlOf(owner int64) (ttl int64, ok bool) {
 	if owner&ttlMark != ttlMark {
 		return 0, false
@@ -46,7 +46,7 @@ func ttlOf(owner int64) (ttl int64, ok bool) {
 	return owner & MaxTTL, true
 }
 
-// ephemeral reports whether an EphemeralOwner is a session.
+// ephemeral reports whether an owner is a session.
 func ephemeral(owner int64) bool {
 	_, ttl := ttlOf(owner)
 	return owner != 0 && owner != ContainerOwner && !ttl
@@ -64,13 +64,18 @@ type node struct {
 }
 
 // stat translates the count of created children into ZooKeeper's cversion,
-// which counts deletions too.
+// which counts deletions too. Clients do not see that a node is a container or
+// has a time to live.
 func (n *node) stat() Stat {
 	children := int32(len(n.children))
+	owner := n.owner
+	if !ephemeral(owner) {
+		owner = 0
+	}
 	return Stat{
 		Czxid: n.czxid, Mzxid: n.mzxid, Ctime: n.ctime, Mtime: n.mtime,
 		Version: n.version, Cversion: n.created*2 - children, Aversion: n.aversion,
-		EphemeralOwner: n.owner, DataLength: int32(len(n.data)), NumChildren: children, Pzxid: n.pzxid,
+		EphemeralOwner: owner, DataLength: int32(len(n.data)), NumChildren: children, Pzxid: n.pzxid,
 	}
 }
 
@@ -164,7 +169,8 @@ func (t *Tree) Sessions() []Session {
 	return out
 }
 
-// Ephemerals returns the paths of a session's nodes below prefix, in order.
+// Ephemerals returns the paths of a session's nodes that begin with prefix, as
+// ZooKeeper does it: by character, not by node. They are in order.
 func (t *Tree) Ephemerals(id int64, prefix string) []string {
 	s, ok := t.sessions[id]
 	if !ok {
@@ -172,7 +178,7 @@ func (t *Tree) Ephemerals(id int64, prefix string) []string {
 	}
 	var out []string
 	for path := range s.ephemerals {
-		if prefix == "" || prefix == "/" || path == prefix || strings.HasPrefix(path, prefix+"/") {
+		if strings.HasPrefix(path, prefix) {
 			out = append(out, path)
 		}
 	}

@@ -1,0 +1,204 @@
+package zkserver
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/internal/vfs"
+)
+
+// The golden files under testdata/parity are recorded from the real ZooKeeper
+// (-rewrite, where it is installed). Both servers must give exactly that.
+var rewrite = flag.Bool("rewrite", false, "record the golden files anew from the real ZooKeeper")
+
+// realZooKeeper is the script of Debian's package, and how to get it.
+const (
+	realZooKeeper = "/usr/share/zookeeper/bin/zkServer.sh"
+	installHint   = "ZooKeeper is not installed; to install it: scripts/install-zookeeper.sh"
+)
+
+// startEmbedded runs our server with the tick of the parity tests.
+func startEmbedded(t testing.TB, o Options) *Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.FS == nil {
+		o.FS, o.Dir = vfs.NewMem(), "/zk"
+	}
+	s, err := Start(l, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the server: %v", err)
+		}
+	})
+	return s
+}
+
+// eachServer runs a test against both servers.
+func eachServer(t *testing.T, test func(t *testing.T, addr string)) {
+	t.Run("embedded", func(t *testing.T) {
+		test(t, startEmbedded(t, Options{TickTime: 2 * time.Second, ReapInterval: 200 * time.Millisecond}).Addr().String())
+	})
+	t.Run("zookeeper", func(t *testing.T) { test(t, sharedZooKeeper(t)) })
+}
+
+func TestParity(t *testing.T) {
+	files, err := filepath.Glob("testdata/parity/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("golden files: %v, error %v", files, err)
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			golden, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if *rewrite {
+				got := newScript(t, sharedZooKeeper(t)).run(string(golden))
+				clearNodes(t, sharedZooKeeper(t))
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				golden = []byte(got)
+			}
+			eachServer(t, func(t *testing.T, addr string) {
+				got := newScript(t, addr).run(string(golden))
+				if diff := cmp.Diff(strings.Split(string(golden), "\n"), strings.Split(got, "\n")); diff != "" {
+					t.Errorf("answers differ from ZooKeeper's (-want +got):\n%s", diff)
+				}
+				clearNodes(t, addr)
+			})
+		})
+	}
+}
+
+// clearNodes deletes all that a test left, since the real server is shared.
+func clearNodes(t *testing.T, addr string) {
+	t.Helper()
+	c := newRawClient(t, addr)
+	c.connect(6000)
+	defer c.do(opClose, nil)
+	deleteBelow(c, "/")
+}
+
+func deleteBelow(c *rawClient, path string) {
+	_, r := c.do(opGetChildren, func(w *juteWriter) { w.String(path); w.Bool(false) })
+	for _, name := range r.Strings() {
+		child := strings.TrimSuffix(path, "/") + "/" + name
+		if child == "/zookeeper" {
+			continue
+		}
+		c.do(opSetACL, func(w *juteWriter) { w.String(child); fillACL(w, "open"); w.Int32(-1) })
+		deleteBelow(c, child)
+		c.do(opDelete, func(w *juteWriter) { w.String(child); w.Int32(-1) })
+	}
+}
+
+// zooKeeper is the one real server of a test run.
+var zooKeeper struct {
+	once sync.Once
+	addr string
+	err  error
+	stop func()
+}
+
+// sharedZooKeeper starts the real server once, or skips.
+func sharedZooKeeper(t testing.TB) string {
+	t.Helper()
+	if _, err := os.Stat(realZooKeeper); err != nil {
+		t.Skip(installHint)
+	}
+	if testing.Short() {
+		t.Skip("the real ZooKeeper needs a Java machine; not with -short")
+	}
+	zooKeeper.once.Do(func() { zooKeeper.addr, zooKeeper.stop, zooKeeper.err = launchZooKeeper() })
+	if zooKeeper.err != nil {
+		t.Fatalf("start ZooKeeper: %v", zooKeeper.err)
+	}
+	return zooKeeper.addr
+}
+
+// stopZooKeeper ends what sharedZooKeeper started.
+func stopZooKeeper() {
+	if zooKeeper.stop != nil {
+		zooKeeper.stop()
+	}
+}
+
+func launchZooKeeper() (addr string, stop func(), err error) {
+	dir, err := os.MkdirTemp("", "zookeeper")
+	if err != nil {
+		return "", nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	addr = l.Addr().String()
+	l.Close() // the server takes the port over
+	_, port, _ := net.SplitHostPort(addr)
+	config := filepath.Join(dir, "zoo.cfg")
+	text := fmt.Sprintf("tickTime=2000\ndataDir=%s/data\nclientPort=%s\nclientPortAddress=127.0.0.1\n"+
+		"admin.enableServer=false\nextendedTypesEnabled=true\n4lw.commands.whitelist=*\nmaxClientCnxns=0\n", dir, port)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		return "", nil, err
+	}
+	log4j := "log4j.rootLogger=WARN, CONSOLE\nlog4j.appender.CONSOLE=org.apache.log4j.ConsoleAppender\n" +
+		"log4j.appender.CONSOLE.layout=org.apache.log4j.SimpleLayout\n"
+	if err := os.WriteFile(filepath.Join(dir, "log4j.properties"), []byte(log4j), 0o644); err != nil {
+		return "", nil, err
+	}
+	cmd := exec.Command(realZooKeeper, "start-foreground", config)
+	cmd.Env = append(os.Environ(), "ZOOCFGDIR="+dir, "ZOO_LOG_DIR="+dir,
+		"SERVER_JVMFLAGS=-Xmx256m -Dzookeeper.extendedTypesEnabled=true -Dznode.container.checkIntervalMs=200 -XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+	out, err := os.Create(filepath.Join(dir, "out"))
+	if err != nil {
+		return "", nil, err
+	}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = cmd.Process.Kill() // it may have ended by itself
+		_ = cmd.Wait()
+		out.Close()
+		os.RemoveAll(dir)
+	}
+	if err := awaitServer(addr); err != nil {
+		text, _ := os.ReadFile(out.Name())
+		stop()
+		return "", nil, fmt.Errorf("%w; it said:\n%s", err, text)
+	}
+	return addr, stop, nil
+}
+
+// awaitServer asks until the server says that it serves; it says imok earlier.
+func awaitServer(addr string) error {
+	var last error
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		answer, err := fourLetterWord(addr, "srvr")
+		if err == nil && strings.Contains(answer, "Mode: standalone") {
+			return nil
+		}
+		last = err
+		time.Sleep(50 * time.Millisecond) // another process: nothing to wait on
+	}
+	return errors.Join(errors.New("it does not serve"), last)
+}
