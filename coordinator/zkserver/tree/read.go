@@ -1,8 +1,10 @@
 package tree
 
+// Reads do not look whether a path could exist: what cannot is not there.
+
 // GetData returns a node's data. Like every read it needs the permission.
 func (t *Tree) GetData(path string, who []Identity) ([]byte, Stat, Code) {
-	n, code := t.read(path, PermRead, who)
+	n, code := t.lookup(path, PermRead, who)
 	if code != OK {
 		return nil, Stat{}, code
 	}
@@ -11,9 +13,6 @@ func (t *Tree) GetData(path string, who []Identity) ([]byte, Stat, Code) {
 
 // Exists returns a node's Stat; it needs no permission.
 func (t *Tree) Exists(path string) (Stat, Code) {
-	if !validPath(path) {
-		return Stat{}, BadArguments
-	}
 	n, ok := t.nodes[path]
 	if !ok {
 		return Stat{}, NoNode
@@ -23,7 +22,7 @@ func (t *Tree) Exists(path string) (Stat, Code) {
 
 // Children returns the names of a node's children, in order.
 func (t *Tree) Children(path string, who []Identity) ([]string, Stat, Code) {
-	n, code := t.read(path, PermRead, who)
+	n, code := t.lookup(path, PermRead, who)
 	if code != OK {
 		return nil, Stat{}, code
 	}
@@ -32,7 +31,7 @@ func (t *Tree) Children(path string, who []Identity) ([]string, Stat, Code) {
 
 // CountBelow returns the number of all nodes below path.
 func (t *Tree) CountBelow(path string, who []Identity) (int, Code) {
-	n, code := t.read(path, PermRead, who)
+	n, code := t.lookup(path, PermRead, who)
 	if code != OK {
 		return 0, code
 	}
@@ -51,7 +50,7 @@ func (t *Tree) countBelow(path string, n *node) int {
 // ACLOf returns a node's ACL; who may only read it does not see the hashes of
 // passwords.
 func (t *Tree) ACLOf(path string, who []Identity) ([]ACL, Stat, Code) {
-	n, code := t.read(path, PermRead|PermAdmin, who)
+	n, code := t.lookup(path, PermRead|PermAdmin, who)
 	if code != OK {
 		return nil, Stat{}, code
 	}
@@ -59,11 +58,4 @@ func (t *Tree) ACLOf(path string, who []Identity) ([]ACL, Stat, Code) {
 		return masked(n.acl), n.stat(), OK
 	}
 	return n.acl, n.stat(), OK
-}
-
-func (t *Tree) read(path string, perms int32, who []Identity) (*node, Code) {
-	if !validPath(path) {
-		return nil, BadArguments
-	}
-	return t.lookup(path, perms, who)
 }
