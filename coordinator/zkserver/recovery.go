@@ -63,7 +63,7 @@ func listFiles(fs vfs.FS, dir string) (files, error) {
 // openStore locks dir, rebuilds the tree from the newest good snapshot and the
 // logs after it, and drops the torn end that a crash may have left.
 func openStore(fs vfs.FS, dir string, log *slog.Logger) (*store, *tree.Tree, error) {
-	if err := fs.MkdirAll(dir); err != nil {
+	if err := makeDir(fs, dir); err != nil {
 		return nil, nil, fmt.Errorf("create %s: %w", dir, err)
 	}
 	lock, err := fs.Lock(filepath.Join(dir, ".lock"))
@@ -76,6 +76,27 @@ func openStore(fs vfs.FS, dir string, log *slog.Logger) (*store, *tree.Tree, err
 		return nil, nil, errors.Join(err, lock.Close())
 	}
 	return s, t, nil
+}
+
+// makeDir creates dir and what is missing above it, and makes their names
+// durable: a log is no safer than the way to it.
+func makeDir(fs vfs.FS, dir string) error {
+	var missing []string
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := fs.Stat(d); err == nil || d == filepath.Dir(d) {
+			break
+		}
+		missing = append(missing, d)
+	}
+	if err := fs.MkdirAll(dir); err != nil {
+		return err
+	}
+	for _, d := range slices.Backward(missing) {
+		if err := fs.SyncDir(filepath.Dir(d)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *store) recover() (*tree.Tree, error) {
