@@ -242,11 +242,11 @@ func (f *fetch) satisfied() bool {
 	for i := range f.parts {
 		part := &f.parts[i]
 		switch {
-		case part.err != nil:
+		case part.err != nil, part.hasDiverged():
 			return true
 		case !part.partition.Ready(part.read):
 			continue
-		case f.minBytes == 1, part.partition.MustTell(part.read), part.diverged() != nil:
+		case f.minBytes == 1, part.partition.MustTell(part.read):
 			return true
 		}
 		if bytes += part.partition.Available(part.read); bytes >= f.minBytes {
@@ -254,6 +254,12 @@ func (f *fetch) satisfied() bool {
 		}
 	}
 	return false
+}
+
+// hasDiverged reports whether the answer tells of other history than records.
+func (part *fetchPart) hasDiverged() bool {
+	end, err := part.diverged()
+	return end != nil || err != nil
 }
 
 // park waits for records; fetch is a purgatory.Operation.

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"tidemark/broker/replica"
+	"tidemark/commitlog"
 	"tidemark/engines"
 	"tidemark/protocol/record"
 	"tidemark/protocol/wire"
@@ -57,15 +58,18 @@ func (f *fetch) answer(part *fetchPart, left int64, empty bool) wire.FetchPartit
 	if left == 0 && !empty {
 		read.MaxBytes = 0
 	}
-	chunk, offsets, err := part.readChunk(read, f.call.header.Version)
+	var err error
+	if a.DivergingEpoch, err = part.diverged(); err != nil || a.DivergingEpoch != nil {
+		read.MaxBytes, read.WholeBatch = 0, false
+	}
+	chunk, offsets, readErr := part.readChunk(read, f.call.header.Version)
 	a.HighWatermark, a.LastStableOffset, a.LogStartOffset = offsets.HighWatermark, offsets.LastStable, offsets.LogStart
+	if err == nil {
+		err = readErr
+	}
 	if err != nil {
 		f.tell(&a, part, err)
 		return a
-	}
-	if a.DivergingEpoch = part.diverged(); a.DivergingEpoch != nil && chunk != nil {
-		chunk.Release()
-		chunk = nil
 	}
 	a.Records = chunk
 	if read.Isolation == replica.ReadCommitted {
@@ -115,16 +119,20 @@ func contains(list []int32, id int32) bool {
 }
 
 // diverged returns where the fetcher's last leader epoch ends in this log, if the
-// fetcher has records beyond that (KIP-595's truncation on fetch).
-func (part *fetchPart) diverged() *wire.EpochEnd {
-	if part.lastEpoch < 0 || part.partition == nil {
-		return nil
+// fetcher has records beyond that (KIP-595's truncation on fetch). An epoch that
+// this log cannot place is out of its range, as in Kafka's Partition.
+func (part *fetchPart) diverged() (*wire.EpochEnd, error) {
+	if part.lastEpoch < 0 {
+		return nil, nil
 	}
 	epoch, end := part.partition.EndOffsetForEpoch(part.lastEpoch)
-	if epoch < part.lastEpoch || end < part.read.Offset {
-		return &wire.EpochEnd{Epoch: epoch, EndOffset: end}
+	switch {
+	case epoch < 0 || end < 0:
+		return nil, commitlog.ErrOffsetOutOfRange
+	case epoch < part.lastEpoch || end < part.read.Offset:
+		return &wire.EpochEnd{Epoch: epoch, EndOffset: end}, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // readChunk reads; a client from before zstd gets an error instead of batches
