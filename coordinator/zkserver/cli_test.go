@@ -105,17 +105,22 @@ func typeInto(t *testing.T, addr string) string {
 	return orderEvents(varying.ReplaceAllString(text, "$1 …"))
 }
 
-var watched = regexp.MustCompile(`\nWATCHER::\n\nWatchedEvent state:SyncConnected type:(\w+) path:(\S+)\n`)
-
-// orderEvents moves the events to the end, in their order: another thread of
-// zkCli.sh prints them, anywhere between the commands. The one that says
-// connected comes before or after the first of them.
+// orderEvents moves the lines of events to the end, in their order: another
+// thread of zkCli.sh prints them, anywhere between those of the commands. What
+// that thread and the start say besides is left out.
 func orderEvents(screen string) string {
-	var events []string
-	for _, m := range watched.FindAllStringSubmatch(screen, -1) {
-		if m[1] != "None" {
-			events = append(events, m[1]+" path:"+m[2])
+	var lines, events []string
+	for _, line := range strings.Split(screen, "\n") {
+		switch {
+		case strings.HasPrefix(line, "WatchedEvent"):
+			if !strings.Contains(line, "type:None") {
+				events = append(events, line)
+			}
+		case line == "", line == "WATCHER::", strings.HasPrefix(line, "SLF4J"), strings.HasPrefix(line, "JLine"),
+			strings.HasPrefix(line, "Welcome"), strings.HasPrefix(line, "Connecting"):
+		default:
+			lines = append(lines, line)
 		}
 	}
-	return watched.ReplaceAllString(screen, "") + strings.Join(events, "\n")
+	return strings.Join(append(lines, events...), "\n")
 }
