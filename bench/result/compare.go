@@ -35,7 +35,7 @@ type Interval struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
-	// How is order_statistic, min_max, paired_t, bootstrap or none.
+	// How is order_statistic, min_max, paired_t, welch_t or bootstrap.
 	How string `json:"how"`
 }
 
@@ -77,8 +77,10 @@ type Pair struct {
 	N          int    `json:"n"` // blocks in common
 	// Ratio is cell ÷ base with its 95 % interval.
 	Ratio Interval `json:"ratio"`
-	// P is the exact sign-flip p (n < 10) or a bootstrap p; PHolm is P after
-	// Holm's correction over all pairs of one metric. 1 when n is too small.
+	// P is the exact sign-flip p (n < 10), else a bootstrap p, and Welch's
+	// between folders. PHolm is the p of the interval's own test (paired t for
+	// n < 10: a sign flip's floor would never survive) after Holm's correction
+	// over all pairs of one metric; verdicts use it. 1 when n is too small.
 	P       float64 `json:"p"`
 	PHolm   float64 `json:"p_holm"`
 	Verdict Verdict `json:"verdict"`

@@ -1,0 +1,152 @@
+package env
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/process"
+
+	"tidemark/bench/result"
+)
+
+func (c collector) network() {
+	e := &c.env.Network
+	if lo, err := net.InterfaceByName("lo"); err == nil {
+		e.LoopbackMTU = lo.MTU
+	} else {
+		c.unknown("network.loopback_mtu", err)
+	}
+	e.RmemMax = c.file("network.rmem_max", "/proc/sys/net/core/rmem_max")
+	e.WmemMax = c.file("network.wmem_max", "/proc/sys/net/core/wmem_max")
+	e.TCPRmem = strings.Join(strings.Fields(c.file("network.tcp_rmem", "/proc/sys/net/ipv4/tcp_rmem")), " ")
+	e.TCPWmem = strings.Join(strings.Fields(c.file("network.tcp_wmem", "/proc/sys/net/ipv4/tcp_wmem")), " ")
+	e.Congestion = c.file("network.tcp_congestion_control", "/proc/sys/net/ipv4/tcp_congestion_control")
+}
+
+func (c collector) limits() {
+	e := &c.env.Limits
+	for _, line := range strings.Split(c.file("limits", "/proc/self/limits"), "\n") {
+		for name, field := range map[string]*string{"Max open files": &e.OpenFiles, "Max locked memory": &e.LockedMemory} {
+			if rest, ok := strings.CutPrefix(line, name); ok {
+				*field = strings.Join(strings.Fields(rest), " ")
+			}
+		}
+	}
+	e.MapCount = c.file("limits.max_map_count", "/proc/sys/vm/max_map_count")
+}
+
+// measured are the modules whose version can change a figure.
+var measured = []string{"github.com/twmb/franz-go", "github.com/twmb/franz-go/pkg/kmsg", "github.com/klauspost/compress",
+	"github.com/pierrec/lz4/v4", "github.com/edsrzf/mmap-go", "github.com/HdrHistogram/hdrhistogram-go", "golang.org/x/sys"}
+
+func (c collector) build() {
+	e := &c.env.Build
+	e.Go, e.GOMAXPROCS = runtime.Version(), runtime.GOMAXPROCS(0)
+	e.GOGC, e.GOMEMLIMIT = os.Getenv("GOGC"), os.Getenv("GOMEMLIMIT")
+	e.Settings, e.Modules = map[string]string{}, map[string]string{}
+	e.Commit, e.Dirty = Commit()
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			e.Settings[s.Key] = s.Value
+		}
+		for _, d := range info.Deps {
+			for _, name := range measured {
+				if d.Path == name {
+					e.Modules[d.Path] = d.Version
+				}
+			}
+		}
+	}
+	var err error
+	if e.Binary, err = Binary(); err != nil {
+		c.unknown("build.binary", err)
+	}
+}
+
+// Commit is the revision this program was built from, "unknown" when the build
+// does not say, and whether the tree had changes.
+func Commit() (revision string, dirty bool) {
+	revision = "unknown"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return revision, false
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value
+		case "vcs.modified":
+			dirty = s.Value == "true"
+		}
+	}
+	return revision, dirty
+}
+
+// Binary is the digest of the running program.
+func Binary() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read this program: %w", err)
+	}
+	return result.Digest(data), nil
+}
+
+// busiest lists up to five other processes by CPU use over a tenth of a second.
+func busiest() []string {
+	out := []string{}
+	processes, err := process.Processes()
+	if err != nil {
+		return out
+	}
+	type used struct {
+		p    *process.Process
+		time float64
+	}
+	before := map[int32]float64{}
+	for _, p := range processes {
+		if t, err := p.Times(); err == nil {
+			before[p.Pid] = t.User + t.System
+		}
+	}
+	const span = 100 * time.Millisecond
+	time.Sleep(span)
+	var all []used
+	for _, p := range processes {
+		t, err := p.Times()
+		if old, ok := before[p.Pid]; err == nil && ok && p.Pid != int32(os.Getpid()) && t.User+t.System > old {
+			all = append(all, used{p, t.User + t.System - old})
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].time > all[j].time })
+	for _, u := range all[:min(5, len(all))] {
+		name, err := u.p.Name()
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		out = append(out, fmt.Sprintf("%s (pid %d) %.0f%%", name, u.p.Pid, 100*u.time/span.Seconds()))
+	}
+	return out
+}
+
+// ntp says whether the clock is synchronised, by the tools that know.
+func ntp() string {
+	out, err := exec.Command("timedatectl", "show", "-p", "NTPSynchronized", "--value").Output()
+	if err != nil {
+		return "unknown"
+	}
+	if strings.TrimSpace(string(out)) == "yes" {
+		return "synchronised"
+	}
+	return "not synchronised"
+}

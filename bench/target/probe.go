@@ -1,0 +1,87 @@
+package target
+
+import (
+	"os"
+
+	"github.com/prometheus/procfs"
+
+	"tidemark/bench/load"
+)
+
+// probe reads /proc; what cannot be read is zero, which means unknown.
+type probe struct {
+	fs  procfs.FS
+	ok  bool
+	pid int
+}
+
+// tickNs is the unit of CPU times in /proc: USER_HZ is 100 on every platform Go
+// runs on.
+const tickNs = 10_000_000
+
+func newProbe(pid int) *probe {
+	fs, err := procfs.NewDefaultFS()
+	return &probe{fs: fs, ok: err == nil, pid: pid}
+}
+
+// Broker implements load.Probe.
+func (p *probe) Broker() load.Usage {
+	if p.pid == 0 {
+		return load.Usage{}
+	}
+	return p.usage(p.pid)
+}
+
+// Client implements load.Probe.
+func (p *probe) Client() load.Usage { return p.usage(os.Getpid()) }
+
+func (p *probe) usage(pid int) load.Usage {
+	if !p.ok {
+		return load.Usage{}
+	}
+	proc, err := p.fs.Proc(pid)
+	if err != nil {
+		return load.Usage{}
+	}
+	stat, err := proc.Stat()
+	if err != nil {
+		return load.Usage{}
+	}
+	u := load.Usage{UserNs: int64(stat.UTime) * tickNs, SysNs: int64(stat.STime) * tickNs}
+	if status, err := proc.NewStatus(); err == nil {
+		u.RSSAnonBytes = int64(status.RssAnon)
+	}
+	return u
+}
+
+// Threads implements load.Probe.
+func (p *probe) Threads() map[int]int64 {
+	out := map[int]int64{}
+	if !p.ok {
+		return out
+	}
+	threads, err := p.fs.AllThreads(os.Getpid())
+	if err != nil {
+		return out
+	}
+	for _, t := range threads {
+		if stat, err := t.Stat(); err == nil {
+			out[t.PID] = int64(stat.UTime+stat.STime) * tickNs
+		}
+	}
+	return out
+}
+
+// Machine implements load.Probe.
+func (p *probe) Machine() (totalNs, stealNs int64) {
+	if !p.ok {
+		return 0, 0
+	}
+	stat, err := p.fs.Stat()
+	if err != nil {
+		return 0, 0
+	}
+	c := stat.CPUTotal
+	total := c.User + c.Nice + c.System + c.Idle + c.Iowait + c.IRQ + c.SoftIRQ + c.Steal
+	return int64(total * 1e9), int64(c.Steal * 1e9)
+}
