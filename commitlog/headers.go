@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -96,6 +97,19 @@ func (r *headers) fill(position int64) error {
 	}
 	r.at, r.n = position, len(block)
 	return nil
+}
+
+// zerosFrom says whether nothing but zeros lies from position to the end.
+func (r *headers) zerosFrom(position int64) (bool, error) {
+	for at := position; at < r.end; at += int64(r.n) {
+		if err := r.fill(at); err != nil {
+			return false, err
+		}
+		if len(bytes.TrimLeft(r.block[:r.n], "\x00")) > 0 {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func (r *headers) corrupt(position int64, reason error) error {

@@ -153,7 +153,8 @@ func (l *Log) dropFrom(first int) error {
 type scanned struct {
 	// next is the offset after the last valid batch.
 	next int64
-	// cut is how many bytes after it were cut off, damage the reason.
+	// cut is how many bytes after it were cut off, damage the reason; nil where
+	// the batches end with the file or with zeros.
 	cut    int64
 	damage *CorruptError
 	// more says that a valid batch lay behind the damage.
@@ -177,15 +178,15 @@ func (s *segment) scan(limit int64, buf []byte) (scanned, error) {
 	found := scanned{next: s.base}
 	for at := int64(0); at < s.size.Load(); {
 		h, err := s.check(&r, at, found.next, limit, buf[scanBlock:])
-		if errors.As(err, &found.damage) {
-			found.more, err = s.batchBehind(&r, at, found.next, limit, buf[scanBlock:])
-			found.cut = r.end - at
+		var damage *CorruptError
+		if errors.As(err, &damage) {
 			s.size.Store(at)
+			err = s.examine(&found, &r, damage, limit, buf[scanBlock:])
 		}
 		if err != nil {
 			return scanned{}, err
 		}
-		if found.damage != nil {
+		if damage != nil {
 			break
 		}
 		x.note(h)
@@ -196,6 +197,18 @@ func (s *segment) scan(limit int64, buf []byte) (scanned, error) {
 	}
 	x.seal()
 	return found, s.file.Truncate(s.size.Load())
+}
+
+// examine fills found with what lies behind the last valid batch. Zeros up to
+// the end are no damage: an append engine had the space reserved.
+func (s *segment) examine(found *scanned, r *headers, damage *CorruptError, limit int64, buf []byte) error {
+	zeros, err := r.zerosFrom(damage.Position)
+	if err != nil || zeros {
+		return err
+	}
+	found.damage, found.cut = damage, r.end-damage.Position
+	found.more, err = s.batchBehind(r, damage.Position, found.next, limit, buf)
+	return err
 }
 
 // check reads the batch at position and holds it against everything that is true

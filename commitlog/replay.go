@@ -15,7 +15,7 @@ import (
 // eachHeader calls f for the header of every batch that reaches offset, in order.
 // Nothing is appended meanwhile.
 func (l *Log) eachHeader(offset int64, f func(s *segment, h header) error) error {
-	for i := l.view.floor(offset); i < len(l.view.segments); i++ {
+	for i := l.view.floor(offset); i < len(l.view.segments) && offset < l.view.end; i++ {
 		if err := l.view.eachHeader(i, offset, f); err != nil {
 			return err
 		}

@@ -91,6 +91,9 @@ func (l *Log) truncateTo(offset int64) error {
 	if err != nil {
 		return err
 	}
+	if end <= v.start {
+		return l.restartAt(v.start)
+	}
 	l.recoveryPoint.Store(min(l.recoveryPoint.Load(), end))
 	if err := l.appender.Close(); err != nil {
 		return err

@@ -1,0 +1,460 @@
+package commitlog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/commitlog/epoch"
+	"tidemark/internal/vfs"
+	"tidemark/protocol/record"
+)
+
+// filled returns a world whose open log holds batches of one record with
+// sequence numbers, in several segments, and returns those batches.
+func filled(t *testing.T, batches int) (*world, [][]byte) {
+	w := newWorld(t).open()
+	for i := range batches {
+		w.mustAppend(idempotent(5, 0, int32(3*i), 3), int32(i/10))
+	}
+	var all [][]byte
+	for _, b := range w.readAll(0) {
+		all = append(all, b)
+	}
+	return w, all
+}
+
+// lastLog is the name of the active segment's file.
+func (w *world) lastLog() string {
+	names := slices.DeleteFunc(w.names(), func(n string) bool { return !strings.HasSuffix(n, LogSuffix) })
+	return names[len(names)-1]
+}
+
+// checkPrefix opens the log and holds it against what was appended: it must be a
+// prefix of at least least batches. A second recovery must find the same.
+func (w *world) checkPrefix(all [][]byte, least int) {
+	w.t.Helper()
+	for range 2 {
+		w.open()
+		got := w.readAll(0)
+		if len(got) < least || len(got) > len(all) {
+			w.t.Fatalf("%d batches after recovery, want %d to %d", len(got), least, len(all))
+		}
+		for i, b := range got {
+			if !bytes.Equal(b, all[i]) {
+				w.t.Fatalf("batch %d after recovery differs from what was appended", i)
+			}
+		}
+		least = len(got)
+		all = all[:least]
+		w.crash()
+	}
+	// It must still be a log.
+	w.open()
+	if n := len(w.Producers()); least > 0 && n != 1 {
+		w.t.Fatalf("%d producers known, want 1", n)
+	}
+	info := w.mustAppend(idempotent(5, 0, int32(3*least), 3), 90)
+	if info.Duplicate || info.BaseOffset != int64(3*least) {
+		w.t.Fatalf("append after recovery: %+v, want offset %d", info, 3*least)
+	}
+	if again := w.mustAppend(idempotent(5, 0, int32(3*least), 3), 90); !again.Duplicate {
+		w.t.Fatal("a retry after recovery is not taken for one")
+	}
+}
+
+func TestTornTailAtEveryByte(t *testing.T) {
+	source, all := filled(t, 12)
+	name := source.lastLog()
+	whole := source.content(name)
+	size := len(all[len(all)-1])
+	for cut := 1; cut <= size; cut++ {
+		w, _ := filled(t, 12)
+		w.crash()
+		w.overwrite(name, whole[:len(whole)-cut])
+		w.checkPrefix(all[:len(all)-1], len(all)-1)
+		if r := w.Report(); r.Corruption != nil {
+			t.Fatalf("cut by %d bytes: a torn tail reported as corruption: %v", cut, r.Corruption)
+		}
+	}
+}
+
+func TestTailOfGarbage(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 5000)
+	for i := range noise {
+		noise[i] = byte(rng.Uint32())
+	}
+	for name, tail := range map[string][]byte{
+		"zeros":           make([]byte, 5000),
+		"a few zeros":     make([]byte, 3),
+		"noise":           noise,
+		"an old batch":    batch(3, 5),
+		"a length of -12": append(binary.BigEndian.AppendUint32(make([]byte, 8), 0xfffffff4), make([]byte, 100)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, all := filled(t, 12)
+			log := w.lastLog()
+			w.crash()
+			w.overwrite(log, append(w.content(log), tail...))
+			w.checkPrefix(all, len(all))
+			w.close()
+			// Nor does a clean shutdown's marker make it readable.
+			w.overwrite(w.lastLog(), append(w.content(w.lastLog()), tail...))
+			w.open()
+			if got := w.LogEndOffset(); got != int64(3*len(all)+3) {
+				t.Errorf("log end offset %d after a clean shutdown, want %d", got, 3*len(all)+3)
+			}
+		})
+	}
+}
+
+func TestFlippedBitInTheMiddle(t *testing.T) {
+	source, all := filled(t, 40)
+	var at int
+	for _, name := range source.names() {
+		base, suffix, _ := ParseFileName(name)
+		if suffix != LogSuffix {
+			continue
+		}
+		data := source.content(name)
+		for _, position := range []int{3, 9, 16, 19, 30, 58, len(all[0]) - 1} {
+			at++
+			t.Run(fmt.Sprintf("%s at %d", name, position), func(t *testing.T) {
+				w, _ := filled(t, 40)
+				w.crash()
+				harmed := bytes.Clone(data)
+				harmed[position] ^= 0x40
+				w.overwrite(name, harmed)
+				w.checkPrefix(all, int(base)/3)
+				w.crash()
+
+				w, _ = filled(t, 40)
+				if err := w.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				w.crash()
+				w.state.RecoveryPoint = base
+				w.overwrite(name, harmed)
+				w.open()
+				r := w.Report()
+				if r.Corruption == nil || w.LogEndOffset() != base || r.TruncatedBytes == 0 {
+					t.Errorf("report %+v with end %d: want the corruption named and the end at %d", r, w.LogEndOffset(), base)
+				}
+			})
+		}
+	}
+	if at < 14 {
+		t.Fatalf("%d places harmed, want some in several segments", at)
+	}
+}
+
+func TestRecoveryPointBoundsTheScan(t *testing.T) {
+	w, _ := filled(t, 60)
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	segments := len(w.view.segments)
+	w.crash()
+	if w.open(); w.Report().SegmentsScanned != 1 {
+		t.Errorf("%d of %d segments scanned, want the last: the rest is before the recovery point", w.Report().SegmentsScanned, segments)
+	}
+	w.crash()
+	w.state.RecoveryPoint = 0
+	if w.open(); w.Report().SegmentsScanned != segments {
+		t.Errorf("%d of %d segments scanned without a recovery point", w.Report().SegmentsScanned, segments)
+	}
+	w.close()
+	if w.open(); w.Report().SegmentsScanned != 0 || len(w.Report().Notes) != 0 {
+		t.Errorf("report %+v after a clean shutdown, want nothing done", w.Report())
+	}
+	w.crash()
+	w.state.RecoveryPoint = 1 << 40
+	if w.open(); w.Report().SegmentsScanned != 1 || !w.Report().DroppedSynced || w.LogEndOffset() != 180 {
+		t.Errorf("report %+v, end %d with a recovery point ahead of the log: want the last segment scanned and the loss said", w.Report(), w.LogEndOffset())
+	}
+}
+
+func TestHoleBetweenSegmentsIsNotAccepted(t *testing.T) {
+	w, all := filled(t, 40)
+	second := w.view.segments[1]
+	name, base := FileName(second.base, LogSuffix), second.base
+	w.crash()
+	w.overwrite(name, nil) // Its data never reached the disk, the next segment did.
+	w.checkPrefix(all, int(base)/3)
+}
+
+func TestLostAndDamagedSideFiles(t *testing.T) {
+	for _, clean := range []bool{true, false} {
+		for _, victim := range []string{IndexSuffix, TimeIndexSuffix, SnapshotSuffix, epoch.File} {
+			for how, harm := range map[string]func([]byte) []byte{
+				"missing":   nil,
+				"empty":     func([]byte) []byte { return nil },
+				"truncated": func(b []byte) []byte { return b[:len(b)-min(len(b), 5)] },
+				"longer":    func(b []byte) []byte { return append(b, make([]byte, 24)...) },
+				"random":    func(b []byte) []byte { return []byte(strings.Repeat("\x00\x00\x00\x07\x00\x00\x01\x02", 1+len(b)/8)) },
+				"shifted": func(b []byte) []byte {
+					for i := range b {
+						b[i] ^= byte(i % 2)
+					}
+					return b
+				},
+			} {
+				t.Run(fmt.Sprintf("%s %s, clean %v", victim, how, clean), func(t *testing.T) {
+					w, all := filled(t, 40)
+					epochs := w.Epochs()
+					w.close()
+					for _, name := range w.names() {
+						if !strings.HasSuffix(name, victim) {
+							continue
+						}
+						if harm == nil {
+							if err := w.fs.Remove(w.dir + "/" + name); err != nil {
+								t.Fatal(err)
+							}
+							continue
+						}
+						w.overwrite(name, harm(w.content(name)))
+					}
+					w.state.CleanShutdown = clean
+					w.open()
+					if diff := cmp.Diff(epochs, w.Epochs()); diff != "" {
+						t.Errorf("leader epochs (-want +got):\n%s", diff)
+					}
+					if _, _, err := w.OffsetForTimestamp(testStart.UnixMilli()); err != nil {
+						t.Error(err)
+					}
+					for offset := int64(0); offset < w.LogEndOffset(); offset++ {
+						data, _ := w.read(offset, 1)
+						if want := all[offset/3]; !bytes.Equal(data, want) {
+							t.Fatalf("read %d: not the batch that was appended", offset)
+						}
+					}
+					w.crash()
+					w.checkPrefix(all, len(all))
+				})
+			}
+		}
+	}
+}
+
+func TestLeftoversAndForeignFiles(t *testing.T) {
+	w, all := filled(t, 20)
+	w.close()
+	for name, data := range map[string][]byte{
+		"00000000000000000000.log.deleted":     all[0],
+		"00000000000000000077.log.cleaned":     all[0],
+		"00000000000000000077.log.swap":        all[0], // After the .cleaned: an unfinished split.
+		"00000000000000000555.index":           {1, 2, 3},
+		"00000000000000000555.timeindex":       nil,
+		"00000000000000000006.snapshot.tmp":    {9},
+		"leader-epoch-checkpoint.tmp":          {9},
+		"README":                               []byte("mine"),
+		"0000.log":                             []byte("mine too"),
+		"00000000000000000000.log.old":         []byte("and this"),
+		"notes.deleted":                        []byte("so is this"),
+		"00000000000000000000.log.deleted.bak": []byte("still mine"),
+	} {
+		w.overwrite(name, data)
+	}
+	w.open()
+	names := strings.Join(w.names(), "\n")
+	for _, gone := range []string{".log.deleted\n", ".cleaned", ".swap", "555.", ".tmp"} {
+		if strings.Contains(names+"\n", gone) {
+			t.Errorf("%q is still there:\n%s", gone, names)
+		}
+	}
+	for _, kept := range []string{"README", "0000.log", "00000000000000000000.log.old", "notes.deleted", "00000000000000000000.log.deleted.bak"} {
+		if !slices.Contains(w.names(), kept) {
+			t.Errorf("foreign file %s was removed", kept)
+		}
+	}
+	w.crash()
+	w.checkPrefix(all, len(all))
+}
+
+func TestLogStartBehindTheLog(t *testing.T) {
+	w, _ := filled(t, 20)
+	w.close()
+	w.state.LogStartOffset = 1000
+	w.open()
+	if w.LogStartOffset() != 1000 || w.LogEndOffset() != 1000 || len(w.Report().Notes) == 0 {
+		t.Errorf("log from %d to %d, notes %v, want 1000 to 1000 and a word about it", w.LogStartOffset(), w.LogEndOffset(), w.Report().Notes)
+	}
+}
+
+// TestPowerCutAtEveryCall cuts the power before every call that a session of
+// appends, flushes, rolls, truncations and a close makes, and recovers what a
+// disk might hold then: every synced batch must be there, and what is there must
+// be a prefix.
+func TestPowerCutAtEveryCall(t *testing.T) {
+	mem := vfs.NewMem()
+	faulty := vfs.NewFaulty(mem)
+	w := newWorld(t)
+	w.fs = faulty
+	var all [][]byte
+	synced, calls := 0, 0
+	faulty.OnCall(func(op vfs.Op, path string) error {
+		if calls++; op == vfs.OpRead || op == vfs.OpSize || op == vfs.OpStat {
+			return nil
+		}
+		for seed := range uint64(3) {
+			c := newWorld(t)
+			c.fs = mem.CrashClone(seed + 3*uint64(calls)*min(seed, 1))
+			c.state.RecoveryPoint = int64(3 * synced)
+			c.checkPrefix(all, synced)
+		}
+		return nil
+	})
+	w.open()
+	for i := range 30 {
+		b := idempotent(5, 0, int32(3*i), 3)
+		stored := record.Batch(bytes.Clone(b))
+		stored.SetBaseOffset(int64(3 * i))
+		stored.SetLeaderEpoch(int32(i / 10))
+		all = append(all, stored)
+		w.mustAppend(b, int32(i/10))
+		if i%7 == 6 {
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			synced = len(all)
+		}
+	}
+	w.close()
+	synced = len(all)
+	if calls < 300 {
+		t.Fatalf("%d calls seen, want hundreds", calls)
+	}
+}
+
+func TestErrorsOfTheDisk(t *testing.T) {
+	fault := errors.New("scripted")
+	for _, c := range []struct {
+		name   string
+		fault  vfs.Fault
+		do     func(w *world) error
+		failed bool
+	}{
+		{"full disk on append", vfs.Fault{Op: vfs.OpWrite, Path: "*.log", Nth: 1, Short: 20, Err: syscall.ENOSPC}, nil, false},
+		{"error on append", vfs.Fault{Op: vfs.OpWrite, Path: "*.log", Nth: 1, Short: 20, Err: syscall.EIO}, nil, true},
+		{"full disk on roll", vfs.Fault{Op: vfs.OpCreate, Path: "*.timeindex", Nth: 1, Err: syscall.ENOSPC}, (*world).roll, false},
+		{"error on roll", vfs.Fault{Op: vfs.OpCreate, Path: "*.log", Nth: 1, Err: syscall.EIO}, (*world).roll, true},
+		{"sync fails once", vfs.Fault{Op: vfs.OpSync, Path: "*.log", Nth: 1, Err: syscall.EIO}, (*world).flush, true},
+		{"sync of the directory fails once", vfs.Fault{Op: vfs.OpSyncDir, Nth: 1, Err: syscall.EIO}, (*world).rollAndFlush, true},
+		{"index write fails", vfs.Fault{Op: vfs.OpWrite, Path: "*.index", Nth: 1, Err: syscall.EIO}, (*world).rollAndFlush, true},
+		{"snapshot fails", vfs.Fault{Op: vfs.OpCreate, Path: "*.snapshot.tmp", Nth: 1, Err: fault}, (*world).rollAndFlush, true},
+		{"epoch checkpoint fails", vfs.Fault{Op: vfs.OpRename, Path: "leader-epoch-checkpoint.tmp", Nth: 1, Err: syscall.ENOSPC},
+			func(w *world) error { return w.AssignEpoch(80, w.LogEndOffset()) }, false},
+		{"truncation fails", vfs.Fault{Op: vfs.OpTruncate, Path: "*.log", Nth: 1, Err: fault}, func(w *world) error { return w.TruncateTo(4) }, true},
+		{"rename fails in truncation", vfs.Fault{Op: vfs.OpRename, Path: "*.log", Nth: 1, Err: fault}, func(w *world) error { return w.TruncateTo(4) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			faulty := vfs.NewFaulty(w.fs)
+			w.fs = faulty
+			w.open()
+			var all [][]byte
+			for i := range 20 {
+				b := idempotent(5, 0, int32(3*i), 3)
+				w.mustAppend(b, 0)
+				all = append(all, bytes.Clone(b))
+			}
+			faulty.Inject(c.fault)
+			do := c.do
+			if do == nil {
+				do = func(w *world) error {
+					_, err := w.AppendAsLeader(idempotent(5, 0, 60, 3), 0, Client)
+					return err
+				}
+			}
+			if err := do(w); !errors.Is(err, c.fault.Err) || errors.Is(err, ErrFailed) != c.failed {
+				t.Fatalf("error %v, want %v, ErrFailed %v", err, c.fault.Err, c.failed)
+			}
+			_, err := w.AppendAsLeader(idempotent(5, 0, 60, 3), 0, Client)
+			if errors.Is(err, ErrFailed) != c.failed || (err != nil) != c.failed {
+				t.Fatalf("append afterwards: %v, want it refused: %v", err, c.failed)
+			}
+			if (w.Err() != nil) != c.failed {
+				t.Errorf("Err() is %v", w.Err())
+			}
+			if c.failed {
+				if err := w.Flush(); !errors.Is(err, ErrFailed) {
+					t.Errorf("flush afterwards: %v: a retry that succeeds would prove nothing", err)
+				}
+			} else {
+				all = append(all, nil)
+			}
+			if err := w.Close(); (err != nil) != c.failed {
+				t.Errorf("close: %v", err)
+			}
+			faulty.Clear()
+			w.state.RecoveryPoint = 0
+			w.open()
+			for i, b := range w.readAll(0) {
+				if i >= len(all) || all[i] != nil && !bytes.Equal(b, all[i]) {
+					t.Fatalf("batch %d after a restart is not what was appended", i)
+				}
+			}
+		})
+	}
+}
+
+func (w *world) roll() error  { return w.Roll() }
+func (w *world) flush() error { return w.Flush() }
+
+func (w *world) rollAndFlush() error {
+	if err := w.Roll(); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+func TestOpenFailsWhereTheDiskDoes(t *testing.T) {
+	// Every call of an Open after a crash fails once; none may pass for success
+	// with records missing, and the next Open must find everything.
+	for nth := 1; ; nth++ {
+		w, all := filled(t, 25)
+		w.crash()
+		faulty := vfs.NewFaulty(w.fs)
+		w.fs = faulty
+		calls := 0
+		faulty.OnCall(func(vfs.Op, string) error {
+			if calls++; calls == nth {
+				return syscall.EIO
+			}
+			return nil
+		})
+		err := w.tryOpen()
+		faulty.Clear()
+		if calls < nth {
+			if nth < 50 {
+				t.Fatalf("Open made %d calls, want more to fail", nth)
+			}
+			return
+		}
+		if err == nil && len(w.readAll(0)) != len(all) {
+			t.Fatalf("call %d failed, Open did not, and batches are missing", nth)
+		}
+		if err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("call %d: %v, want the disk's error", nth, err)
+		}
+		w.crashIfOpen()
+		w.checkPrefix(all, len(all))
+	}
+}
+
+func (w *world) crashIfOpen() {
+	if w.Log != nil {
+		w.crash()
+	}
+}
