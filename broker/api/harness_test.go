@@ -95,7 +95,8 @@ func (f *fakeBlocks) AllocateProducerIDs(context.Context, int32) (znode.Producer
 
 // fakeController keeps topics in memory and calls the sink as the real one does.
 type fakeController struct {
-	sink *Sink
+	sink  *Sink
+	limit int32 // of partitions per topic; 0 is none
 
 	mu      sync.Mutex
 	ids     byte
@@ -108,6 +109,9 @@ func (f *fakeController) CreateTopic(_ context.Context, r controller.TopicReques
 	defer f.mu.Unlock()
 	if _, ok := f.topics[r.Name]; ok {
 		return controller.TopicInfo{}, fmt.Errorf("create %s: %w", r.Name, controller.ErrTopicExists)
+	}
+	if f.limit > 0 && max(r.Partitions, int32(len(r.Assignment))) > f.limit {
+		return controller.TopicInfo{}, controller.ErrInvalidPartitions
 	}
 	if r.Assignment == nil {
 		if r.ReplicationFactor > 1 {
@@ -178,7 +182,7 @@ func (f *fakeController) CreatePartitions(_ context.Context, r controller.Partit
 	switch {
 	case !ok:
 		return controller.ErrUnknownTopic
-	case int(r.Count) <= len(info.Partitions):
+	case int(r.Count) <= len(info.Partitions), f.limit > 0 && r.Count > f.limit:
 		return controller.ErrInvalidPartitions
 	case r.ValidateOnly:
 		return nil
