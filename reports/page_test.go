@@ -1,28 +1,485 @@
 package reports_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
 	"flag"
+	"io"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"tidemark/bench/result"
+	"tidemark/reports/dataset"
 	"tidemark/reports/page"
 )
 
-var keep = flag.String("keep", "", "write the sample report to this file, to look at it")
+var (
+	rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
+	keep    = flag.String("keep", "", "write the sample report to this file, to look at it")
+)
 
-func TestKeep(t *testing.T) {
-	if *keep == "" {
-		t.Skip("only with -keep FILE")
-	}
-	r, err := page.Load(whole(t, "aaaaaa", 6).write())
+// panelIDs are all panels in reading order; other programs link to them.
+var panelIDs = []string{"throughput", "fetch", "spectrum", "load", "time", "cpu", "batch", "compression", "ceiling", "cells", "lateness", "noise", "validity", "machine"}
+
+func load(t *testing.T, folders ...string) *page.Report {
+	t.Helper()
+	r, err := page.Load(folders...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := filepath.Abs(*keep)
+	return r
+}
+
+func render(t *testing.T, r *page.Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func panel(t *testing.T, r *page.Report, id string) page.Panel {
+	t.Helper()
+	for _, s := range r.Sections {
+		for _, p := range s.Panels {
+			if p.ID == id {
+				return p
+			}
+		}
+	}
+	t.Fatalf("no panel %q", id)
+	return page.Panel{}
+}
+
+// TestWhole builds a report of a complete invocation and asks of it what every
+// reader needs: all panels, no fault in any, and a page that is well formed and
+// complete in itself.
+func TestWhole(t *testing.T) {
+	r := load(t, rich(t).write())
+	if *keep != "" {
+		path, err := filepath.Abs(*keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.WriteFiles(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ids []string
+	for _, p := range r.Sections[0].Panels {
+		ids = append(ids, p.ID)
+		if p.Error != "" || p.Missing != "" {
+			t.Errorf("panel %s: error %q, missing %q", p.ID, p.Error, p.Missing)
+		}
+		if len(p.Tables) == 0 {
+			t.Errorf("panel %s has no numbers behind it", p.ID)
+		}
+		for _, f := range p.Figures {
+			if f.Error != "" {
+				t.Errorf("panel %s, picture %q: %s", p.ID, f.Heading, f.Error)
+			}
+		}
+	}
+	if d := cmp.Diff(panelIDs, ids); d != "" {
+		t.Errorf("panels (-want +got):\n%s", d)
+	}
+	checkPage(t, render(t, r))
+}
+
+// checkPage checks that a page parses, that its pictures are well-formed XML, that
+// its anchors are unique and its links land, and that it needs nothing from outside.
+func checkPage(t *testing.T, text string) {
+	t.Helper()
+	doc, err := html.Parse(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.WriteFiles(path); err != nil {
+	ids, links := map[string]bool{}, map[string]bool{}
+	walk(doc, func(n *html.Node) {
+		for _, a := range n.Attr {
+			switch a.Key {
+			case "id":
+				if ids[a.Val] {
+					t.Errorf("id %q appears twice", a.Val)
+				}
+				ids[a.Val] = true
+			case "href", "src", "xlink:href", "action", "poster", "srcset":
+				if rest, ok := strings.CutPrefix(a.Val, "#"); ok {
+					links[rest] = true
+				} else if a.Val != "data:," {
+					t.Errorf("<%s %s=%q> reaches outside the page", n.Data, a.Key, a.Val)
+				}
+			}
+		}
+	})
+	for l := range links {
+		if !ids[l] {
+			t.Errorf("link to #%s lands nowhere", l)
+		}
+	}
+	if m := regexp.MustCompile(`url\(|@import|https?://[^"' ]*`).FindAllString(text, -1); m != nil {
+		for _, s := range m {
+			if s != "http://www.w3.org/2000/svg" {
+				t.Errorf("the page refers to %q", s)
+			}
+		}
+	}
+	pictures := regexp.MustCompile(`(?s)<svg .*?</svg>`).FindAllString(text, -1)
+	for _, svg := range pictures {
+		wellFormed(t, svg)
+	}
+}
+
+func walk(n *html.Node, visit func(*html.Node)) {
+	if n.Type == html.ElementNode {
+		visit(n)
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		walk(c, visit)
+	}
+}
+
+func wellFormed(t *testing.T, svg string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		_, err := d.Token()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Errorf("picture is not well-formed XML: %v\n%.300s", err, svg)
+			return
+		}
+	}
+}
+
+// TestGolden holds the whole text of a report against a file a reviewer can read.
+func TestGolden(t *testing.T) {
+	r := load(t, rich(t).write())
+	var got bytes.Buffer
+	if err := r.Markdown(&got); err != nil {
 		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", "report.md")
+	if *rewrite {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got.String()); d != "" {
+		t.Errorf("the report's text changed; if that is meant, run with -rewrite (-want +got):\n%s", d)
+	}
+}
+
+func conclusion(r *page.Report, kinds ...string) string {
+	var out []string
+	for _, s := range r.Sections[0].Conclusion {
+		for _, k := range kinds {
+			if s.Kind == k {
+				out = append(out, s.Experiment+" "+s.Subject+": "+s.Text)
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// TestConclusion: effects far beyond the noise are named with their direction, and
+// nothing else is.
+func TestConclusion(t *testing.T) {
+	r := load(t, whole(t, "aaaaaa", 6).write())
+	for kind, names := range map[string][]string{
+		"faster":     {"batch.size=1MiB ×2.", "storage.read.engine=mapped +8"},
+		"slower":     {"batch.size=16KiB ×0.4", "compression.type=zstd −4"},
+		"equivalent": {"acks=all"},
+		"undecided":  {"storage.validation=header"},
+		"measured":   {"Up to 1.5"},
+		"limit":      {"1 run is invalid", "page cache"},
+	} {
+		said := conclusion(r, kind)
+		for _, name := range names {
+			if !strings.Contains(said, name) {
+				t.Errorf("conclusions of kind %s do not name %q:\n%s", kind, name, said)
+			}
+		}
+	}
+	if said := conclusion(r, "faster", "slower"); strings.Contains(said, "acks=all") || strings.Contains(said, "validation") {
+		t.Errorf("a difference is claimed that no verdict shows:\n%s", said)
+	}
+	if said := conclusion(r, "faster", "slower", "equivalent", "undecided"); strings.Contains(said, "rate=") {
+		t.Errorf("cells of different offered rates are compared, which is no comparison:\n%s", said)
+	}
+}
+
+// TestOneBlock: a single block supports no claim, and the report makes none.
+func TestOneBlock(t *testing.T) {
+	s := whole(t, "aaaaaa", 1)
+	r := load(t, s.write())
+	if said := conclusion(r, "faster", "slower", "equivalent"); said != "" {
+		t.Errorf("claims from one block:\n%s", said)
+	}
+	if !strings.Contains(r.Sections[0].Headline, "too few") {
+		t.Errorf("headline %q does not say that the runs are too few", r.Sections[0].Headline)
+	}
+	text := render(t, r)
+	checkPage(t, text)
+	if regexp.MustCompile(`\d % (faster|slower|cheaper|dearer)`).MatchString(text) {
+		t.Error("the page calls a cell of one run faster or slower")
+	}
+}
+
+// TestEmpty: a plan of which nothing ran still gives a page that says so.
+func TestEmpty(t *testing.T) {
+	s := newSample(t, 1, "aaaaaa", 6)
+	s.json("resolved.json", s.plan)
+	r := load(t, s.dir)
+	if got, want := r.Sections[0].Headline, "No run of this invocation finished."; got != want {
+		t.Errorf("headline %q, want %q", got, want)
+	}
+	for _, p := range r.Sections[0].Panels {
+		if p.Missing == "" {
+			t.Errorf("panel %s shows something although nothing ran", p.ID)
+		}
+	}
+	checkPage(t, render(t, r))
+}
+
+// TestMissingFiles takes away one file after another: what rests on it says so, and
+// nothing else changes.
+func TestMissingFiles(t *testing.T) {
+	dir := whole(t, "aaaaaa", 6).write()
+	for _, c := range []struct {
+		name, remove string
+		// broken are panels with an error, absent those without data.
+		broken, absent []string
+	}{
+		{"env", "env.json", nil, nil},
+		{"calibration", "calib.json", nil, nil},
+		{"environment and calibration", "{env,calib}.json", nil, []string{"machine"}},
+		{"comparison", "compare.json", nil, nil},
+		{"state", "state.json", nil, nil},
+		{"series", "cells/sust*/*/series.csv", []string{"time"}, nil},
+		{"response histograms", "cells/*/*/hist/response.hgrm", nil, nil},
+		{"lateness histograms", "cells/*/*/hist/lateness.hgrm", nil, []string{"lateness"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hide(t, dir, c.remove)
+			r := load(t, dir)
+			for _, p := range r.Sections[0].Panels {
+				if got, want := p.Error != "", contains(c.broken, p.ID); got != want {
+					t.Errorf("panel %s: error %q, want one: %v", p.ID, p.Error, want)
+				}
+				if got, want := p.Missing != "", contains(c.absent, p.ID); got != want {
+					t.Errorf("panel %s: missing %q, want so: %v", p.ID, p.Missing, want)
+				}
+			}
+			checkPage(t, render(t, r))
+			if c.remove == "compare.json" {
+				if said := conclusion(r, "faster", "slower", "equivalent"); said != "" {
+					t.Errorf("without compare.json there are no verdicts, but:\n%s", said)
+				}
+			}
+		})
+	}
+}
+
+// hide renames files until the end of the test.
+func hide(t *testing.T, dir, pattern string) {
+	t.Helper()
+	patterns := []string{pattern}
+	if rest, ok := strings.CutPrefix(pattern, "{env,calib}"); ok {
+		patterns = []string{"env" + rest, "calib" + rest}
+	}
+	rename := func(from, to string) {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for _, p := range patterns {
+		files, err := filepath.Glob(filepath.Join(dir, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			rename(f, f+".hidden")
+			t.Cleanup(func() { rename(f+".hidden", f) })
+			n++
+		}
+	}
+	if n == 0 {
+		t.Fatalf("%s matches no file of the sample", pattern)
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// TestAllInvalid: runs that must not be used are in no picture, and their reasons
+// are in view.
+func TestAllInvalid(t *testing.T) {
+	s := newSample(t, 3, "aaaaaa", 6)
+	s.burst("records-100B", 100, 5e6, []cellSpec{{invalid: 6}, {axis: "storage.append.engine", value: "mapped", invalid: 6}})
+	s.json("resolved.json", s.plan)
+	for _, r := range s.runs {
+		s.json(strings.TrimPrefix(s.runDir(r), s.dir)+"/run.json", r)
+	}
+	r := load(t, s.dir)
+	if p := panel(t, r, "throughput"); p.Missing == "" {
+		t.Errorf("throughput of invalid runs is shown: %q", p.Title)
+	}
+	text := render(t, r)
+	checkPage(t, text)
+	if got := strings.Count(text, "ledger out of balance"); got < 12 {
+		t.Errorf("the reason appears %d times, want one for each of 12 runs", got)
+	}
+	if p := panel(t, r, "validity"); p.Title != "0 of 12 finished runs are valid" {
+		t.Errorf("validity: %q", p.Title)
+	}
+}
+
+// TestInvalidCellGrey: a cell without a usable run stays in the picture of its
+// experiment, grey and with its reason.
+func TestInvalidCellGrey(t *testing.T) {
+	s := newSample(t, 3, "aaaaaa", 6)
+	s.burst("records-100B", 100, 5e6, []cellSpec{{}, {axis: "storage.append.engine", value: "mapped", invalid: 6}, {axis: "acks", value: "all"}})
+	dir := s.write()
+	p := panel(t, load(t, dir), "throughput")
+	if svg := string(p.Figures[0].SVG); !strings.Contains(svg, "no usable run: ledger out of balance") {
+		t.Error("the picture does not say why the cell has no value")
+	}
+	row := p.Tables[0].Rows[1]
+	if row.Class != "grey" || row.Cells[1].Value != nil {
+		t.Errorf("row of the invalid cell: class %q, value %v; want grey and none", row.Class, row.Cells[1].Value)
+	}
+}
+
+// TestBrokenFile: a file that cannot be parsed breaks its panel alone.
+func TestBrokenFile(t *testing.T) {
+	s := whole(t, "aaaaaa", 6)
+	dir := s.write()
+	path := filepath.Join(result.RunDir(dir, "rate00", 0), "hist", "response.hgrm")
+	if err := os.WriteFile(path, []byte("not a histogram\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := load(t, dir)
+	for _, p := range r.Sections[0].Panels {
+		if got, want := p.Error != "", p.ID == "spectrum"; got != want {
+			t.Errorf("panel %s: error %q, want one: %v", p.ID, p.Error, want)
+		}
+	}
+	text := render(t, r)
+	checkPage(t, text)
+	if !strings.Contains(text, "response.hgrm") {
+		t.Error("the page does not name the file that broke the panel")
+	}
+}
+
+// TestUnreadableFolder: the other folders are reported, and the fault is named.
+func TestUnreadableFolder(t *testing.T) {
+	good := whole(t, "aaaaaa", 6).write()
+	bad := t.TempDir()
+	r := load(t, bad, good)
+	if len(r.Sections) != 1 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], bad) {
+		t.Fatalf("%d sections, problems %q; want one of each, naming %s", len(r.Sections), r.Problems, bad)
+	}
+	checkPage(t, render(t, r))
+	if _, err := page.Load(bad); !errors.Is(err, dataset.ErrNothing) {
+		t.Errorf("no readable folder: error %v, want ErrNothing", err)
+	}
+}
+
+// TestMachines: folders of different machines share no picture; folders of one do.
+func TestMachines(t *testing.T) {
+	a, b, other := whole(t, "aaaaaa", 6).write(), whole(t, "aaaaaa", 6).write(), whole(t, "bbbbbb", 6).write()
+	apart := load(t, a, other)
+	if len(apart.Across) != 1 || apart.Across[0].ID != "machines" {
+		t.Fatalf("two machines: across panels %v, want only what differs", apart.Across)
+	}
+	if n := len(apart.Across[0].Figures); n != 0 {
+		t.Errorf("two machines share %d pictures, want none", n)
+	}
+	table, err := apart.Across[0].Tables[0].CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table, "6.1.0-bbbbbb") || strings.Contains(table, "processor: model") {
+		t.Errorf("differences must list what differs and only that:\n%s", table)
+	}
+	checkPage(t, render(t, apart))
+
+	together := load(t, a, b)
+	if len(together.Across) != 1 || len(together.Across[0].Figures) != 1 || together.Across[0].Error != "" {
+		t.Fatalf("one machine twice: across panels %+v, want one with a shared picture", together.Across)
+	}
+	checkPage(t, render(t, together))
+}
+
+// TestWrite: the files land where they are expected and hold the same report.
+func TestWrite(t *testing.T) {
+	dir := whole(t, "aaaaaa", 6).write()
+	path, err := page.Write(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(dir, "report.html"); path != want {
+		t.Errorf("path %s, want %s", path, want)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, string(text))
+	if _, err := os.Stat(filepath.Join(dir, "report.md")); err != nil {
+		t.Errorf("the text beside it: %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".report*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("temporary files left: %v %v", left, err)
+	}
+	if err := load(t, dir).WriteFiles(filepath.Join(dir, "x.md")); err == nil {
+		t.Error("an HTML report named .md would overwrite the text beside it; want an error")
+	}
+}
+
+// TestJSON: the report as JSON carries titles, sentences and tables, and no markup.
+func TestJSON(t *testing.T) {
+	data, err := json.Marshal(load(t, whole(t, "aaaaaa", 6).write()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(data, []byte("svg")) {
+		t.Error("JSON holds markup")
+	}
+	var back struct {
+		Sections []struct{ Panels []struct{ ID string } }
+	}
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if len(back.Sections) != 1 || len(back.Sections[0].Panels) != len(panelIDs) {
+		t.Errorf("JSON has %d sections; want one with %d panels", len(back.Sections), len(panelIDs))
 	}
 }

@@ -26,8 +26,10 @@ type sample struct {
 	// host goes into the comparability key.
 	host   string
 	blocks int
-	order  int
-	stats  result.Compare
+	// responses is how many latencies a paced run records.
+	responses int
+	order     int
+	stats     result.Compare
 }
 
 // cellSpec is a cell with its true rate and cost in relation to the base.
@@ -43,7 +45,7 @@ type cellSpec struct {
 
 func newSample(t testing.TB, seed uint64, host string, blocks int) *sample {
 	t.Helper()
-	s := &sample{dir: filepath.Join(t.TempDir(), "2026-01-02T030405Z-abc1234-"+host), rng: rand.New(rand.NewPCG(seed, 7)), host: host, blocks: blocks}
+	s := &sample{dir: filepath.Join(t.TempDir(), "2026-01-02T030405Z-abc1234-"+host), rng: rand.New(rand.NewPCG(seed, 7)), host: host, blocks: blocks, responses: 12_000}
 	s.plan = result.Plan{
 		Schema: result.PlanSchema, Suite: "quick", About: "What mmap, sendfile, batching and compression buy on one broker.",
 		CreatedUTC: "2026-01-02T03:04:05Z", Command: []string{"tidemark", "bench", "run", "quick"}, Seed: seed, Commit: "abc1234def", Spec: "sha256:00",
@@ -51,9 +53,16 @@ func newSample(t testing.TB, seed uint64, host string, blocks int) *sample {
 	return s
 }
 
-// whole is the suite that a quick bench resembles.
+// rich is the suite that a quick bench resembles, with enough latencies for p99.9.
+func rich(t testing.TB) *sample { return suite(newSample(t, 42, "aaaaaa", 6), 120_000) }
+
+// whole is the same suite with fewer latencies.
 func whole(t testing.TB, host string, blocks int) *sample {
-	s := newSample(t, 42, host, blocks)
+	return suite(newSample(t, 42, host, blocks), 12_000)
+}
+
+func suite(s *sample, responses int) *sample {
+	s.responses = responses
 	s.burst("records-100B", 100, 5.4e6, []cellSpec{
 		{},
 		{axis: "storage.append.engine", value: "mapped", produce: 1.11, cost: 0.9},
@@ -203,7 +212,7 @@ func (s *sample) paced(name string, rates []float64) {
 // response time shows.
 func (s *sample) latencies(r *result.Run, load float64) {
 	response, service, late := hist.New(), hist.New(), hist.New()
-	for range 120_000 {
+	for range s.responses {
 		x := 70e3 * math.Exp(s.rng.NormFloat64()*0.35)
 		if s.rng.Float64() < 0.004 {
 			x *= 8

@@ -37,7 +37,7 @@ var (
 	Warn    = Ink{"warn", 0xfbe9d9, 0x3a2a1c}
 	WarnInk = Ink{"warn-ink", 0xa24a06, 0xf0a868}
 	Ceiling = Ink{"ceiling", 0x7a4b8f, 0xc79bdd}
-	Grey    = Ink{"grey", 0x8c98a3, 0x77848f}
+	Grey    = Ink{"grey", 0x707c87, 0x77848f}
 
 	Base   = Ink{"base", 0x1b2734, 0xe6edf2}
 	Faster = Ink{"faster", 0x0a6fb3, 0x5cb3ee}

@@ -172,10 +172,12 @@ func significant(v float64, digits int) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return strings.TrimPrefix(strconv.FormatFloat(v, 'f', -1, 64), "-")
 	}
-	decimals := digits - 1 - int(math.Floor(math.Log10(math.Abs(v))))
-	if decimals < 0 {
-		scale := math.Pow(10, float64(-decimals))
-		return strconv.FormatFloat(math.Round(v/scale)*scale, 'f', 0, 64)
+	// The exponent is taken after rounding, so that 0.9997 counts as the 1.00 that is
+	// written.
+	mantissa, e, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
+	exponent, _ := strconv.Atoi(e) // of strconv's own making
+	if zeros := exponent - digits + 1; zeros > 0 {
+		return strings.Replace(mantissa, ".", "", 1) + strings.Repeat("0", zeros)
 	}
-	return strconv.FormatFloat(v, 'f', decimals, 64)
+	return strconv.FormatFloat(v, 'f', digits-1-exponent, 64)
 }

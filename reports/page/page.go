@@ -119,23 +119,28 @@ func section(inv *dataset.Invocation, key string) Section {
 	return s
 }
 
-// Write builds the report of the folders and writes it into the last of them:
-// report.html and report.md for one folder, report-across.html and .md for several.
-// It returns the path of the HTML file.
+// Write builds the report of the folders and writes it to Path. It returns the path
+// of the HTML file.
 func Write(folders ...string) (path string, err error) {
 	if len(folders) == 0 {
 		return "", fmt.Errorf("write report: no folder given")
 	}
-	name := "report.html"
-	if len(folders) > 1 {
-		name = "report-across.html"
-	}
-	path = filepath.Join(folders[len(folders)-1], name)
 	r, err := Load(folders...)
 	if err != nil {
 		return "", err
 	}
+	path = Path(folders...)
 	return path, r.WriteFiles(path)
+}
+
+// Path is where the report of folders goes: report.html in the folder, or
+// report-across.html in the last of several.
+func Path(folders ...string) string {
+	name := "report.html"
+	if len(folders) > 1 {
+		name = "report-across.html"
+	}
+	return filepath.Join(folders[len(folders)-1], name)
 }
 
 // WriteFiles writes the HTML to path and the Markdown beside it, each under a
@@ -158,6 +163,21 @@ func (r *Report) WriteFiles(path string) error {
 		}
 	}
 	return nil
+}
+
+// Summary writes the headlines and what went wrong, for a terminal.
+func (r *Report) Summary(w io.Writer) {
+	for _, s := range r.Sections {
+		fmt.Fprintf(w, "%s: %s\n", s.Suite, s.Headline)
+		for _, p := range s.Panels {
+			if p.Error != "" {
+				fmt.Fprintf(w, "  panel %s could not be made: %s\n", p.ID, p.Error)
+			}
+		}
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(w, "  %s\n", p)
+	}
 }
 
 // replace writes a file beside its place and renames it.

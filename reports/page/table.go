@@ -86,7 +86,8 @@ func (t *Table) add(class string, cells ...Cell) {
 func text(name string) Column      { return Column{Name: name} }
 func num(name, unit string) Column { return Column{Name: name, Unit: unit, Number: true} }
 
-// CSV is the table with full numbers, one heading line first.
+// CSV is the table with full numbers, one heading line first; the page's button
+// copies the same.
 func (t Table) CSV() (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -102,8 +103,8 @@ func (t Table) CSV() (string, error) {
 		line := make([]string, len(r.Cells))
 		for i, c := range r.Cells {
 			line[i] = c.Sort()
-			if c.Value == nil && c.Small != "" {
-				line[i] += " " + c.Small
+			if c.Value == nil {
+				line[i] = strings.Join(strings.Fields(c.Text+" "+c.Small), " ") // one plain space each
 			}
 		}
 		rows = append(rows, line)
