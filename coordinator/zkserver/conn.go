@@ -19,10 +19,12 @@ const (
 	// readAhead is the size of the first read of a frame, and the least step by
 	// which its buffer grows with the bytes that came.
 	readAhead = 4 << 10
-	// pauseBytes of unsent replies make a connection's reader wait; maxBytes,
-	// which only watch events can reach then, close it.
-	pauseBytes = 1 << 20
-	maxBytes   = 16 << 20
+	// maxInFlight requests without a reply, or pauseBytes of unsent replies,
+	// make a connection's reader wait. With them go at most maxBytes, unless
+	// watch events pile up: then the connection is closed.
+	maxInFlight = 32
+	pauseBytes  = 1 << 20
+	maxBytes    = (maxInFlight + 2) << 20
 )
 
 var connIDs atomic.Int64
@@ -39,12 +41,14 @@ type conn struct {
 	timeout int32
 	who     []tree.Identity
 	pending []byte // replies held back until the sync
+	handled int    // requests that pending answers
 	ending  bool   // close once pending is sent
 
 	mu       sync.Mutex // guards the following
 	moved    *sync.Cond // out got shorter, or the connection closed
 	out      []byte     // ready to be sent
 	sending  int        // bytes taken by the writer
+	inFlight int        // requests handed to the loop, their replies not in out yet
 	finish   bool       // close once out is sent
 	isClosed bool
 	wake     chan struct{} // capacity 1: out or finish changed
@@ -157,22 +161,27 @@ func readBody(r io.Reader, length int) ([]byte, error) {
 	return buf, nil
 }
 
-// awaitRoom waits until the client has taken enough of its replies.
+// awaitRoom waits until there is room for one more request: the client has taken
+// enough of its replies.
 func (c *conn) awaitRoom() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for !c.isClosed && len(c.out)+c.sending > pauseBytes {
+	for !c.isClosed && (len(c.out)+c.sending > pauseBytes || c.inFlight >= maxInFlight) {
 		c.moved.Wait()
 	}
+	c.inFlight++
 	return !c.isClosed
 }
 
-// send passes on what the loop made; finish closes the connection after it.
-func (c *conn) send(data []byte, finish bool) {
+// send passes on what the loop made: the replies to that many requests, and
+// events. finish closes the connection after it.
+func (c *conn) send(data []byte, replies int, finish bool) {
 	c.mu.Lock()
 	c.out = append(c.out, data...)
 	c.finish = c.finish || finish
-	tooMuch := len(c.out)+c.sending > maxBytes+pauseBytes
+	c.inFlight -= replies
+	tooMuch := len(c.out)+c.sending > maxBytes
+	c.moved.Broadcast()
 	c.mu.Unlock()
 	if tooMuch {
 		c.server.o.Logger.Warn("client does not read its events", "remote", c.net.RemoteAddr())

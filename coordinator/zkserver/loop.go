@@ -24,8 +24,12 @@ type task struct {
 	body []byte
 }
 
-// batchBytes ends a batch: what was logged so far is synced before more is read.
-const batchBytes = 4 << 20
+// A batch ends after batchTasks tasks, or once it has batchBytes to log and to
+// answer, so that replies go out however fast requests come in.
+const (
+	batchTasks = 4 * taskQueue
+	batchBytes = 4 << 20
+)
 
 // loop owns the tree and the store until the server ends.
 func (s *Server) loop() {
@@ -46,20 +50,25 @@ func (s *Server) loop() {
 		}
 		// Whatever waits already shares the sync. A tick looks at the requests
 		// that wait first: they keep their sessions alive.
-		for more := true; more && s.txnBytes < batchBytes; {
-			select {
-			case t := <-s.tasks:
-				s.handle(t)
-			default:
-				more = false
-			}
-		}
+		s.drain()
 		if ticked {
 			s.tick()
 		}
 		if err := s.commit(); err != nil {
 			s.o.Logger.Error("zookeeper stops: its transaction log cannot be written", "error", err)
 			s.stop(fmt.Errorf("zookeeper stopped: %w", err))
+			return
+		}
+	}
+}
+
+// drain handles the tasks that wait, as far as one batch goes.
+func (s *Server) drain() {
+	for n := 0; n < batchTasks && s.batched < batchBytes; n++ {
+		select {
+		case t := <-s.tasks:
+			s.handle(t)
+		default:
 			return
 		}
 	}
@@ -73,11 +82,12 @@ func (s *Server) commit() error {
 			return err
 		}
 		clear(s.txns)
-		s.txns, s.txnBytes = s.txns[:0], 0
+		s.txns = s.txns[:0]
 	}
+	s.batched = 0
 	for _, c := range s.dirty {
-		c.send(c.pending, c.ending)
-		c.pending = c.pending[:0]
+		c.send(c.pending, c.handled, c.ending)
+		c.pending, c.handled = c.pending[:0], 0
 		if cap(c.pending) > pauseBytes {
 			c.pending = nil
 		}
@@ -95,6 +105,7 @@ func (s *Server) handle(t task) {
 	if c.ending && t.kind != taskGone {
 		return // nothing more is answered
 	}
+	c.handled++
 	switch t.kind {
 	case taskConnect:
 		s.stats.received++
@@ -208,9 +219,8 @@ func (s *Server) write(r tree.Request) tree.Outcome {
 
 func (s *Server) record(txn tree.Txn) {
 	s.txns = append(s.txns, txn)
-	s.txnBytes += 64
 	for _, c := range txn.Changes {
-		s.txnBytes += len(c.Path) + len(c.Data) + 64
+		s.batched += len(c.Path) + len(c.Data)
 	}
 }
 
@@ -228,6 +238,7 @@ func (s *Server) reply(c *conn, data []byte) {
 		s.dirty = append(s.dirty, c)
 	}
 	c.pending = append(c.pending, data...)
+	s.batched += len(data)
 	s.stats.sent++
 }
 

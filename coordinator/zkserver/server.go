@@ -102,7 +102,7 @@ type Server struct {
 	watchers    map[int64]*conn // connection id → connection
 	dirty       []*conn         // connections with replies held back for the sync
 	txns        []tree.Txn      // made but not yet logged
-	txnBytes    int
+	batched     int             // bytes of this batch, logged and answered
 	nextSession int64
 	nextReapMs  int64
 	stats       stats
