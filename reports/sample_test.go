@@ -1,35 +1,38 @@
 package reports_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"sort"
-	"strings"
 	"testing"
+	"time"
 
 	"tidemark/bench/hist"
 	"tidemark/bench/result"
+	"tidemark/bench/stats"
 )
 
 // sample is a made-up invocation with known effects, so that a test can say what a
 // report of it must show. It is written through the types and writers of
 // bench/result and bench/hist, as a real one is.
 type sample struct {
+	t    testing.TB
+	w    *result.Writer
 	dir  string
 	rng  *rand.Rand
 	plan result.Plan
-	runs []result.Run
+	runs []sampleRun
 	// host goes into the comparability key.
 	host   string
 	blocks int
 	// responses is how many latencies a paced run records.
 	responses int
-	order     int
-	stats     result.Compare
+}
+
+// sampleRun is a run with its files.
+type sampleRun struct {
+	result.Run
+	files result.Files
 }
 
 // cellSpec is a cell with its true rate and cost in relation to the base.
@@ -40,12 +43,16 @@ type cellSpec struct {
 	batch            int64
 	bound            string
 	invalid, degrade int // how many runs are so
-	clientDecides    bool
 }
 
 func newSample(t testing.TB, seed uint64, host string, blocks int) *sample {
 	t.Helper()
-	s := &sample{dir: filepath.Join(t.TempDir(), "2026-01-02T030405Z-abc1234-"+host), rng: rand.New(rand.NewPCG(seed, 7)), host: host, blocks: blocks, responses: 12_000}
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	w, err := result.Create(t.TempDir(), "quick", result.FolderName(began, "abc1234def", host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sample{t: t, w: w, dir: w.Dir(), rng: rand.New(rand.NewPCG(seed, 7)), host: host, blocks: blocks}
 	s.plan = result.Plan{
 		Schema: result.PlanSchema, Suite: "quick", About: "What mmap, sendfile, batching and compression buy on one broker.",
 		CreatedUTC: "2026-01-02T03:04:05Z", Command: []string{"tidemark", "bench", "run", "quick"}, Seed: seed, Commit: "abc1234def", Spec: "sha256:00",
@@ -149,16 +156,15 @@ func (s *sample) burst(name string, size int64, rate float64, specs []cellSpec) 
 			case b >= s.blocks-c.degrade:
 				r.Status, r.Reasons = result.Degraded, []string{"steal 2.1 % > 1 %"}
 			}
-			s.runs = append(s.runs, r)
+			s.runs = append(s.runs, sampleRun{Run: r})
 		}
 	}
 }
 
 func (s *sample) run(e *result.PlanExperiment, c result.PlanCell, block int, size int64) result.Run {
-	s.order++
 	return result.Run{
 		Schema: result.RunSchema, Suite: s.plan.Suite, Experiment: e.Name, Kind: e.Kind, Cell: c.ID, Label: c.Label, Base: c.Base, Axes: c.Axes,
-		Block: block, Order: s.order - 1, Status: result.Valid, Reasons: []string{}, Driver: c.Driver, Target: c.Target, Config: c.Config,
+		Block: block, Order: len(s.runs), Status: result.Valid, Reasons: []string{}, Driver: c.Driver, Target: c.Target, Config: c.Config,
 		WarmUp: "fixed", BoundBy: "broker_cpu", Records: result.Records{SizeBytes: size, PerBatch: 600, BatchBytes: 64 << 10},
 		Check: result.Check{Read: 1_200_000}, RSSAnonPeakBytes: 60 << 20,
 	}
@@ -202,15 +208,14 @@ func (s *sample) paced(name string, rates []float64) {
 				r.Produce.AckedPerS = int64(1.72e6)
 				r.Status, r.Reasons = result.Degraded, []string{"86 % of the offered rate achieved"}
 			}
-			s.latencies(&r, load)
-			s.runs = append(s.runs, r)
+			s.runs = append(s.runs, sampleRun{r, result.Files{Whole: s.latencies(&r, load)}})
 		}
 	}
 }
 
 // latencies fills histograms of a queue under a load, with one stall that only the
 // response time shows.
-func (s *sample) latencies(r *result.Run, load float64) {
+func (s *sample) latencies(r *result.Run, load float64) map[string]*hist.Histogram {
 	response, service, late := hist.New(), hist.New(), hist.New()
 	for range s.responses {
 		x := 70e3 * math.Exp(s.rng.NormFloat64()*0.35)
@@ -230,11 +235,9 @@ func (s *sample) latencies(r *result.Run, load float64) {
 		late.Record(int64(l))
 		response.Record(int64(x + queue + l + stall))
 	}
-	for name, h := range map[string]*hist.Histogram{result.HistResponse: response, result.HistService: service, result.HistLateness: late} {
-		s.writeHist(*r, name, h)
-	}
 	a, b, c := response.Summary(), service.Summary(), late.Summary()
 	r.Produce.ResponseNs, r.Produce.ServiceNs, r.Produce.LatenessNs = &a, &b, &c
+	return map[string]*hist.Histogram{result.HistResponse: response, result.HistService: service, result.HistLateness: late}
 }
 
 func (s *sample) sustained(name string, seconds int) {
@@ -254,8 +257,7 @@ func (s *sample) sustained(name string, seconds int) {
 			}
 			r.Produce = s.window(float64(n)/float64(seconds), 109, 0.24, float64(seconds)*1e9)
 			r.BoundBy = "disk_write"
-			s.runs = append(s.runs, r)
-			s.writeSeries(r, rows)
+			s.runs = append(s.runs, sampleRun{r, result.Files{Rows: rows}})
 		}
 	}
 }
@@ -280,50 +282,44 @@ func (s *sample) seconds(n, cell int) []result.Row {
 	return rows
 }
 
-func (s *sample) runDir(r result.Run) string { return result.RunDir(s.dir, r.Cell, r.Block) }
-
-func (s *sample) writeHist(r result.Run, name string, h *hist.Histogram) {
-	f := s.create(filepath.Join(s.runDir(r), "hist", name+".hgrm"))
-	must(hist.WriteHgrm(f, h))
-	must(f.Close())
-}
-
-func (s *sample) writeSeries(r result.Run, rows []result.Row) {
-	f := s.create(filepath.Join(s.runDir(r), "series.csv"))
-	must(result.WriteSeries(f, rows))
-	must(f.Close())
-}
-
-func (s *sample) create(path string) *os.File {
-	must(os.MkdirAll(filepath.Dir(path), 0o755))
-	f, err := os.Create(path)
-	must(err)
-	return f
-}
-
-func (s *sample) json(path string, v any) {
-	data, err := json.MarshalIndent(v, "", " ")
-	must(err)
-	f := s.create(filepath.Join(s.dir, path))
-	_, err = f.Write(data)
-	must(err)
-	must(f.Close())
-}
-
-// write puts everything on disk and returns the folder.
+// write puts everything on disk as a finished invocation and returns the folder.
 func (s *sample) write() string {
-	s.json("resolved.json", s.plan)
-	state := result.State{Schema: result.StateSchema, Finished: true}
+	s.t.Helper()
+	s.begin()
 	for _, r := range s.runs {
-		s.json(strings.TrimPrefix(filepath.Join(s.runDir(r), "run.json"), s.dir), r)
-		state.Runs = append(state.Runs, result.StateLine{Order: r.Order, Cell: r.Cell, Block: r.Block, State: map[bool]result.RunState{true: result.Voided, false: result.Done}[r.Status == result.Invalid]})
+		s.must(s.w.Run(r.Run, r.files))
+		state := result.Done
+		if r.Status == result.Invalid {
+			state = result.Voided
+		}
+		s.must(s.w.Mark(r.Order, state, nil))
 	}
-	s.json("state.json", state)
-	s.json("env.json", s.env())
-	s.json("calib.json", s.calib())
-	s.compare()
-	s.json("compare.json", s.stats)
+	s.must(s.w.JSON("env.json", s.env()))
+	s.must(s.w.JSON("calib.json", s.calib()))
+	folder, err := result.Load(s.dir)
+	s.must(err)
+	compare := stats.Summarise(folder)
+	compare.NoiseRatio = 0.019
+	s.must(s.w.JSON("compare.json", compare))
+	s.must(s.w.End(true, false))
 	return s.dir
+}
+
+// begin writes what is there before the first run.
+func (s *sample) begin() {
+	s.t.Helper()
+	var order []result.PlannedRun
+	for _, r := range s.runs {
+		order = append(order, result.PlannedRun{Order: r.Order, Experiment: r.Experiment, Block: r.Block, Cell: r.Cell, Label: r.Label})
+	}
+	s.must(s.w.Begin([]byte("name: quick\n"), s.plan, order))
+}
+
+func (s *sample) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 func (s *sample) env() result.Env {
@@ -361,107 +357,4 @@ func (s *sample) calib() result.Calib {
 	add(result.LimitZstdCompress, "zstd, compressing", result.UnitBytesPerS, 0.3e9)
 	c.Limits = append(c.Limits, result.Limit{ID: result.LimitMmapCold, What: "stores into a cold mapping", Unit: result.UnitBytesPerS, Unavailable: "not on this file system"})
 	return c
-}
-
-// compare fills in statistics of the form that bench writes, simplified: extremes
-// for intervals, the spread of log ratios for verdicts.
-func (s *sample) compare() {
-	s.stats = result.Compare{Schema: result.CompareSchema, NoiseRatio: 0.019}
-	for _, e := range s.plan.Experiments {
-		values := map[string]map[string][]float64{}
-		base := ""
-		for _, c := range e.Cells {
-			values[c.ID] = s.values(e, c)
-			if c.Base {
-				base = c.ID
-			}
-		}
-		for _, c := range e.Cells {
-			for _, metric := range metricsInOrder(values[c.ID]) {
-				v := values[c.ID][metric]
-				s.stats.Cells = append(s.stats.Cells, result.CellStats{Experiment: e.Name, Cell: c.ID, Label: c.Label, Kind: e.Kind, Metric: metric, Interval: spread(v)})
-				if !c.Base {
-					s.stats.Pairs = append(s.stats.Pairs, pairOf(e, c, base, metric, v, values[base][metric]))
-				}
-			}
-		}
-	}
-}
-
-func (s *sample) values(e result.PlanExperiment, c result.PlanCell) map[string][]float64 {
-	out := map[string][]float64{}
-	for _, r := range s.runs {
-		if r.Experiment != e.Name || r.Cell != c.ID || r.Status == result.Invalid {
-			continue
-		}
-		if r.Kind == result.Paced {
-			out[result.MetricP50] = append(out[result.MetricP50], float64(r.Produce.ResponseNs.P50))
-			out[result.MetricP99] = append(out[result.MetricP99], float64(r.Produce.ResponseNs.P99))
-			continue
-		}
-		out[result.MetricProduce] = append(out[result.MetricProduce], float64(r.Produce.AckedPerS))
-		out[result.MetricProduceCost] = append(out[result.MetricProduceCost], r.Produce.BrokerCoreSecondsPerMillion())
-		if r.Fetch != nil {
-			out[result.MetricFetch] = append(out[result.MetricFetch], float64(r.Fetch.AckedPerS))
-			out[result.MetricFetchCost] = append(out[result.MetricFetchCost], r.Fetch.BrokerCoreSecondsPerMillion())
-		}
-	}
-	return out
-}
-
-func metricsInOrder(m map[string][]float64) []string {
-	var out []string
-	for name := range m {
-		out = append(out, name)
-	}
-	sort.Strings(out)
-	return out
-}
-
-func spread(v []float64) result.Interval {
-	sorted := append([]float64(nil), v...)
-	sort.Float64s(sorted)
-	n := len(sorted)
-	i := result.Interval{N: n, Median: (sorted[n/2] + sorted[(n-1)/2]) / 2, Low: sorted[0], High: sorted[n-1], How: "order_statistic"}
-	if n < 6 {
-		i.How = "min_max"
-	}
-	return i
-}
-
-func pairOf(e result.PlanExperiment, c result.PlanCell, base, metric string, v, b []float64) result.Pair {
-	n := min(len(v), len(b))
-	sum, sq := 0.0, 0.0
-	for i := range n {
-		x := math.Log(v[i] / b[i])
-		sum, sq = sum+x, sq+x*x
-	}
-	mean := sum / float64(n)
-	half := 2.6 * math.Sqrt(math.Max(0, sq/float64(n)-mean*mean)/float64(max(n-1, 1)))
-	p := result.Pair{
-		Experiment: e.Name, Cell: c.ID, Label: c.Label, BaseCell: base, BaseLabel: "base", Metric: metric, N: n,
-		Ratio: result.Interval{N: n, Median: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half), How: "paired_t"},
-		P:     0.03, PHolm: 0.04,
-	}
-	lessIsBetter := strings.HasSuffix(metric, "_ns") || strings.Contains(metric, "core_s")
-	switch {
-	case n < 6:
-		p.Verdict = result.TooFew
-	case p.Ratio.Low > 1.05 || p.Ratio.High < 0.95:
-		p.Verdict = result.Slower
-		if (mean > 0) != lessIsBetter {
-			p.Verdict = result.Faster
-		}
-	case p.Ratio.Low > 0.95 && p.Ratio.High < 1.05:
-		p.Verdict = result.Equivalent
-	default:
-		p.Verdict, p.NeedN = result.Undecided, 14
-	}
-	return p
-}
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
 }

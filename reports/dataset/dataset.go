@@ -2,10 +2,11 @@
 // by the machine they ran on, experiments with their cells, and for every cell
 // its usable runs, its intervals and its verdicts against the base.
 //
-// It reads what bench/result wrote and computes no statistic of its own where
-// the folder holds one. Where an interrupted invocation left no comparison, it
-// falls back to median, smallest and largest, says so in Interval.How, and gives
-// no verdict. Values are immutable once loaded.
+// It reads what bench/result wrote and computes no statistic of its own: intervals
+// and verdicts are those of compare.json, or what bench/stats makes of the runs where
+// an interrupted invocation left no such file. Figures that are shown but not judged
+// get their median with the smallest and largest value, and say so in Interval.How.
+// Values are immutable once loaded.
 package dataset
 
 import (
@@ -15,6 +16,7 @@ import (
 	"sort"
 
 	"tidemark/bench/result"
+	"tidemark/bench/stats"
 )
 
 // Set is everything a report is made of.
@@ -43,7 +45,8 @@ type Invocation struct {
 	// Name is the folder's last path element, which holds time, commit and host.
 	Name        string
 	Experiments []*Experiment
-	// Computed is true where the folder had no compare.json.
+	// Computed is true where the folder had no compare.json, so that the comparison
+	// was made of its runs on loading.
 	Computed bool
 }
 
@@ -114,9 +117,10 @@ func newInvocation(f *result.Folder) *Invocation {
 			c.settle()
 		}
 	}
-	if f.Compare != nil {
-		inv.compare(f.Compare)
+	if inv.Computed {
+		f.Compare = stats.Summarise(f)
 	}
+	inv.compare(f.Compare)
 	return inv
 }
 
@@ -208,8 +212,5 @@ func (inv *Invocation) find(experiment, cell string) *Cell {
 // Noise is the half width of the A/A interval as a ratio; ok is false when no A/A
 // was run.
 func (inv *Invocation) Noise() (ratio float64, ok bool) {
-	if inv.Compare == nil || inv.Compare.NoiseRatio <= 0 {
-		return 0, false
-	}
-	return inv.Compare.NoiseRatio, true
+	return inv.Compare.NoiseRatio, inv.Compare.NoiseRatio > 0
 }

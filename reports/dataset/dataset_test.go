@@ -57,8 +57,8 @@ func (f folder) load() *Invocation {
 	return s.Groups[0].Invocations[0]
 }
 
-// TestWithoutComparison: an interrupted folder gives median and extremes of its
-// usable runs, says so, and gives no verdict.
+// TestWithoutComparison: an interrupted folder gives what its usable runs allow: with
+// three of them median and extremes, and no verdict on what never ran.
 func TestWithoutComparison(t *testing.T) {
 	f := newFolder(t, result.PlanCell{ID: "a", Base: true}, result.PlanCell{ID: "b"})
 	for i, rate := range []int64{100, 300, 200, 999} {

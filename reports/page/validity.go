@@ -59,7 +59,7 @@ func validity(v *view) (Panel, error) {
 	}
 	notes = append(notes, checkWords(t))
 	if v.Computed {
-		notes = append(notes, "This folder holds no comparison; medians and extremes were taken from the runs, and no verdict is given.")
+		notes = append(notes, "The folder holds no compare.json, as an interrupted invocation leaves it; intervals and verdicts were made of its finished runs when this report was written.")
 	}
 	p.Notes = notes
 	p.Lead = "Degraded runs are used, with their reasons in view; invalid ones are in no figure. What is not listed is valid."

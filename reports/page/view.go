@@ -247,12 +247,18 @@ func counts(cells []*dataset.Cell, m dataset.Metric) []int {
 	return out
 }
 
-// howOf explains the intervals of the cells that have the metric.
+// howOf explains the intervals of the cells that have the metric, each kind once.
 func howOf(cells []*dataset.Cell, m dataset.Metric) string {
+	var kinds []string
+	seen := map[string]bool{}
 	for _, c := range cells {
-		if i := c.Interval(m); i.N > 0 {
-			return how(i)
+		if i := c.Interval(m); i.N > 0 && !seen[i.How] {
+			seen[i.How] = true
+			kinds = append(kinds, how(i))
 		}
 	}
-	return "no interval"
+	if len(kinds) == 0 {
+		return "no interval"
+	}
+	return strings.Join(kinds, ", or ")
 }

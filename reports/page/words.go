@@ -154,10 +154,12 @@ func how(i result.Interval) string {
 		return "median with its order-statistic 95 % interval"
 	case "paired_t":
 		return "paired-t 95 % interval"
+	case "welch_t":
+		return "Welch's t 95 % interval"
 	case "bootstrap":
 		return "bootstrap 95 % interval"
 	case "min_max":
-		return "median with smallest and largest run (too few runs for an interval)"
+		return "median with smallest and largest run where six runs are lacking"
 	}
 	return "no interval"
 }
