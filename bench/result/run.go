@@ -71,7 +71,7 @@ type Run struct {
 	Status     Status   `json:"status"`
 	Reasons    []string `json:"reasons"`
 	Warnings   []string `json:"warnings,omitempty"`
-	BoundBy    string   `json:"bound_by"` // broker_cpu, client_cpu, schedule, bytes, disk_write, loopback, unknown
+	BoundBy    string   `json:"bound_by"` // broker_cpu, client_cpu, schedule, waiting (on disk or each other), unknown
 	StartedUTC string   `json:"started_utc"`
 	Phases     Phases   `json:"phases_ns"`
 	// WarmUp is fixed, converged, not_converged or none.

@@ -1,0 +1,23 @@
+//go:build unix
+
+package run
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// lock makes sure that one bench runs on this machine at a time: two would
+// measure each other.
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("lock of the bench: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close() // nothing was written
+		return nil, fmt.Errorf("another bench is running on this machine (%s is locked): two would measure each other", path)
+	}
+	return func() { _ = f.Close() }, nil // closing releases
+}

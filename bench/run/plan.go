@@ -1,0 +1,126 @@
+// Package run carries out a suite: it plans the runs, starts a fresh target with
+// a fresh data directory for each, measures it, judges what the figures are
+// worth, and fills the run folder as it goes.
+package run
+
+import (
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"tidemark/bench/env"
+	"tidemark/bench/result"
+	"tidemark/bench/workload"
+)
+
+// job is one run to do.
+type job struct {
+	experiment *workload.Experiment
+	cell       *workload.Cell
+	block      int
+}
+
+// order lays out the runs: block by block, every cell of the block once and
+// shuffled by the seed, those whose rate depends on another cell behind the
+// rest. An experiment with fewer blocks than the suite has is in the last ones.
+func order(s *workload.Spec) []job {
+	blocks := 0
+	for _, e := range s.Experiments {
+		blocks = max(blocks, e.Blocks)
+	}
+	random := rand.New(rand.NewPCG(s.Seed, 0x7469646d61726b))
+	var jobs []job
+	for block := range blocks {
+		for _, dependent := range []bool{false, true} {
+			first := len(jobs)
+			for i := range s.Experiments {
+				e := &s.Experiments[i]
+				if e.Dependent() != dependent || block < blocks-e.Blocks {
+					continue
+				}
+				cells := e.Cells()
+				for c := range cells {
+					jobs = append(jobs, job{e, &cells[c], block - (blocks - e.Blocks)})
+				}
+			}
+			part := jobs[first:]
+			random.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
+		}
+	}
+	return jobs
+}
+
+// What estimates assume before anything was measured; the time left is
+// corrected while running.
+const (
+	assumedStart     = 900 * time.Millisecond // process, topic, payloads, stop
+	assumedBytesPerS = 1.5e9
+	assumedRate      = 10e6 // records/s of a cell that a relative rate refers to
+)
+
+// estimate is the time and the bytes of one run of a cell.
+func estimate(l workload.Load) (seconds float64, bytes int64) {
+	measured := l.WarmUp + l.Window
+	perSecond := l.Rate.PerSecond
+	if l.Rate.Of != "" {
+		perSecond = assumedRate * l.Rate.Percent / 100
+	}
+	if perSecond > 0 {
+		bytes = int64(perSecond * measured.Seconds() * float64(l.RecordBytes+8))
+	} else {
+		bytes = l.Bytes
+		if l.Target == "none" || l.Target == "memory" {
+			bytes = 0
+		}
+		bound := time.Duration(float64(l.Bytes) / assumedBytesPerS * float64(time.Second))
+		measured = min(measured, max(bound, 100*time.Millisecond))
+	}
+	return (assumedStart + measured + l.Fetch).Seconds(), bytes
+}
+
+// Plan describes what running the suite would do.
+func Plan(s *workload.Spec, spec []byte, command []string) (result.Plan, []result.PlannedRun) {
+	p := result.Plan{Schema: result.PlanSchema, Suite: s.Name.Value, About: s.About, CreatedUTC: time.Now().UTC().Format(time.RFC3339),
+		Command: command, Seed: s.Seed, Spec: result.Digest(spec), Experiments: []result.PlanExperiment{}}
+	p.Commit, p.Dirty = env.Commit()
+	for i := range s.Experiments {
+		e := &s.Experiments[i]
+		design := e.Matrix.Design.Value
+		if design == "" {
+			design = "oneway"
+		}
+		pe := result.PlanExperiment{Name: e.Name.Value, About: e.About, Kind: e.Kind(), Design: design, Blocks: e.Blocks,
+			Axes: e.ResolvedAxes(), Cells: []result.PlanCell{}}
+		if pe.Axes == nil {
+			pe.Axes = []result.Axis{}
+		}
+		for _, c := range e.Cells() {
+			seconds, bytes := estimate(c.Load)
+			pe.Cells = append(pe.Cells, result.PlanCell{ID: c.ID, Label: c.Label, Base: c.Base, Axes: c.Axes, Driver: c.Load.Driver,
+				Target: c.Load.Target, Config: c.Config, SecondsPerRun: seconds, BytesPerRun: bytes})
+			p.Totals.Cells++
+			p.Totals.Runs += e.Blocks
+			p.Totals.Seconds += seconds * float64(e.Blocks)
+			p.Totals.BytesWritten += bytes * int64(e.Blocks)
+			p.Totals.PeakBytes = max(p.Totals.PeakBytes, bytes)
+		}
+		p.Experiments = append(p.Experiments, pe)
+	}
+	var planned []result.PlannedRun
+	for i, j := range order(s) {
+		planned = append(planned, result.PlannedRun{Order: i, Experiment: j.experiment.Name.Value, Block: j.block, Cell: j.cell.ID, Label: j.cell.Label})
+	}
+	return p, planned
+}
+
+// dataDir is where the runs of this process keep their data.
+func dataDir(root string) (string, error) {
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(root, dataPrefix)
+}
+
+// dataPrefix begins the name of every data directory, so that those of a killed
+// invocation can be told and removed.
+const dataPrefix = "tidemark-bench-data-"
