@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -110,9 +111,9 @@ type memoryChunk interface {
 // the bytes between two chunks. It is confined to one goroutine.
 type ResponseWriter struct {
 	w     io.Writer
-	tcp   bool        // w is a connection of the kernel's
-	parts [][]byte    // to be sent
-	bufs  net.Buffers // parts while they are being sent, which uses it up
+	raw   syscall.RawConn // of a TCP connection, else nil
+	parts [][]byte        // to be sent
+	bufs  net.Buffers     // parts while they are being sent, which uses it up
 }
 
 // NewResponseWriter sends to w: a *net.TCPConn, for writev(2) and sendfile(2) to
@@ -124,22 +125,33 @@ func NewResponseWriter(w io.Writer) *ResponseWriter {
 }
 
 func (w *ResponseWriter) reset(to io.Writer) {
-	_, w.tcp = to.(*net.TCPConn)
-	w.w = to
+	w.w, w.raw = to, nil
+	if c, ok := to.(*net.TCPConn); ok {
+		if raw, err := c.SyscallConn(); err == nil { // else a plain stream
+			w.raw = raw
+		}
+	}
 }
 
 // Write sends the responses in order and returns the number of bytes sent. It
 // does not release them. After an error the connection cannot be used any more.
 func (w *ResponseWriter) Write(rs []*Response) (n int64, err error) {
+	corked := false
 	for _, r := range rs {
 		at := 0
 		for i := range r.splices {
 			s := &r.splices[i]
 			w.add(r.buf[at:s.at])
 			at = s.at
-			if m, ok := s.chunk.(memoryChunk); ok && w.tcp {
+			if m, ok := s.chunk.(memoryChunk); ok && w.raw != nil {
 				w.add(m.Bytes())
 				continue
+			}
+			if w.raw != nil && !corked {
+				// What precedes and follows the chunk shares its packets, and
+				// wakes the peer once.
+				corked = true
+				cork(w.raw)
 			}
 			sent, err := w.flush()
 			n += sent
@@ -155,6 +167,9 @@ func (w *ResponseWriter) Write(rs []*Response) (n int64, err error) {
 		w.add(r.buf[at:])
 	}
 	sent, err := w.flush()
+	if corked {
+		uncork(w.raw)
+	}
 	return n + sent, err
 }
 
