@@ -27,7 +27,7 @@ func placeOf(h header) place {
 }
 
 // headers reads batch headers of the segment up to end; the segment is acquired.
-func (s *segment) headers(end int64) headers { return newHeaders(s.reader, s.path(LogSuffix), end) }
+func (s *segment) headers(end int64) headers { return newHeaders(s.reader, s.name, end) }
 
 // find returns the first batch before end that reaches offset; ok is false where
 // there is none. The segment is acquired.
@@ -41,7 +41,7 @@ func (s *segment) findIn(src io.ReaderAt, offset, end int64) (p place, ok bool, 
 	if err != nil {
 		return place{}, false, err
 	}
-	r := newHeaders(src, s.path(LogSuffix), end)
+	r := newHeaders(src, s.name, end)
 	defer r.close()
 	for at := entry.Position; at < end; {
 		h, err := r.read(at)

@@ -65,7 +65,7 @@ func (l *Log) init(fsys vfs.FS, dir string, o Options, s OpenState, c clock.Cloc
 			err = errors.Join(err, l.abandon())
 		}
 	}()
-	if err := fsys.MkdirAll(dir); err != nil {
+	if err := makeDir(fsys, dir); err != nil {
 		return err
 	}
 	found, err := l.findSegments(&o)
@@ -89,6 +89,17 @@ func (l *Log) init(fsys vfs.FS, dir string, o Options, s OpenState, c clock.Cloc
 		return err
 	}
 	return l.loadProducers()
+}
+
+// makeDir makes the directory of a new log, and its name durable.
+func makeDir(fsys vfs.FS, dir string) error {
+	if _, err := fsys.Stat(dir); err == nil {
+		return nil
+	}
+	if err := fsys.MkdirAll(dir); err != nil {
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(dir))
 }
 
 // abandon closes what a failed Open had opened.

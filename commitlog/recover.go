@@ -24,7 +24,7 @@ func (l *Log) recover(s *OpenState) error {
 		if err != nil || ok {
 			return err
 		}
-		l.notef("%s does not end as a clean shutdown leaves it: it is checked", l.view.active().path(LogSuffix))
+		l.notef("%s does not end as a clean shutdown leaves it: it is checked", l.view.active().name)
 		first = len(l.view.segments) - 1
 	}
 	if err := l.scanFrom(first); err != nil {
@@ -108,7 +108,7 @@ func (l *Log) judge(i int, found scanned, limit int64) error {
 	}
 	s := l.view.segments[i]
 	if found.damage == nil {
-		found.damage = &CorruptError{Path: s.path(LogSuffix), Position: s.size.Load(),
+		found.damage = &CorruptError{Path: s.name, Position: s.size.Load(),
 			Err: fmt.Errorf("offsets %d to %d are missing before the next segment", found.next, limit-1)}
 	}
 	if found.more || later > 0 && l.hasBytes(i+1) {
@@ -174,7 +174,7 @@ func (s *segment) scan(limit int64, buf []byte) (scanned, error) {
 	if err != nil {
 		return scanned{}, err
 	}
-	r := headers{src: s.file, path: s.path(LogSuffix), end: s.size.Load(), block: buf[:scanBlock]}
+	r := headers{src: s.file, path: s.name, end: s.size.Load(), block: buf[:scanBlock]}
 	found := scanned{next: s.base}
 	for at := int64(0); at < s.size.Load(); {
 		h, err := s.check(&r, at, found.next, limit, buf[scanBlock:])

@@ -52,7 +52,7 @@ func (v *view) eachHeader(i int, offset int64, f func(s *segment, h header) erro
 func (s *segment) readBatch(position, size int64) (record.Batch, error) {
 	buf := make([]byte, size)
 	if n, err := s.reader.ReadAt(buf, position); n < len(buf) {
-		return nil, fmt.Errorf("read %s: %w", s.path(LogSuffix), err)
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
 	}
 	b, _, err := record.Parse(buf)
 	return b, err

@@ -83,7 +83,7 @@ func (s *segment) olderThan(retentionMs, nowMs int64) (bool, error) {
 	if newest.TimestampMs >= 0 {
 		return nowMs-newest.TimestampMs > retentionMs, nil
 	}
-	info, err := s.fs.Stat(s.path(LogSuffix))
+	info, err := s.fs.Stat(s.name)
 	if err != nil || info.ModTime().IsZero() {
 		return false, err
 	}

@@ -121,7 +121,7 @@ func (l *Log) roll(o *Options, base, nowMs int64) error {
 // newSegment describes a segment; nothing is opened.
 func (l *Log) newSegment(o *Options, base, size int64) *segment {
 	s := &segment{
-		fs: l.fs, dir: l.dir, base: base,
+		fs: l.fs, dir: l.dir, base: base, name: l.path(FileName(base, LogSuffix)),
 		indexMaxBytes: o.IndexMaxBytes, indexInterval: o.IndexIntervalBytes,
 		read: o.Read, options: engines.ReadOptions{SegmentBytes: o.SegmentBytes},
 	}
@@ -147,7 +147,7 @@ func (l *Log) create(o *Options, base int64) (*segment, engines.Appender, indexe
 func (s *segment) createFiles(o *Options) (engines.Appender, indexer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	file, err := s.fs.OpenOrCreate(s.path(LogSuffix))
+	file, err := s.fs.OpenOrCreate(s.name)
 	if err != nil {
 		return nil, indexer{}, err
 	}

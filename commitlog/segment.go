@@ -24,6 +24,8 @@ type segment struct {
 	fs   vfs.FS
 	dir  string
 	base int64
+	// name is the path of the segment file.
+	name string
 	// indexMaxBytes and indexInterval are used where indexes are made anew.
 	indexMaxBytes, indexInterval int64
 	// size is the end of the batches while the segment is sealed; of the active
@@ -84,7 +86,7 @@ func (s *segment) open() error {
 	}
 	reader, err := s.read.Open(s.file, s.options)
 	if err != nil {
-		return fmt.Errorf("open segment %s for reading: %w", s.path(LogSuffix), err)
+		return fmt.Errorf("open segment %s for reading: %w", s.name, err)
 	}
 	s.reader = reader
 	return nil
@@ -94,7 +96,7 @@ func (s *segment) openFile() error {
 	if s.file != nil {
 		return nil
 	}
-	file, err := s.fs.Open(s.path(LogSuffix))
+	file, err := s.fs.Open(s.name)
 	if err != nil {
 		return fmt.Errorf("open segment: %w", err)
 	}
@@ -153,7 +155,7 @@ func (s *segment) rebuildIndexes() error {
 	if err != nil {
 		return err
 	}
-	r := newHeaders(s.file, s.path(LogSuffix), s.size.Load())
+	r := newHeaders(s.file, s.name, s.size.Load())
 	defer r.close()
 	for at := int64(0); at < s.size.Load(); {
 		h, err := r.read(at)
@@ -227,7 +229,7 @@ func (s *segment) setRead(spec engines.ReadSpec, o engines.ReadOptions) error {
 	}
 	reader, err := spec.Open(s.file, o)
 	if err != nil {
-		return fmt.Errorf("open segment %s for reading: %w", s.path(LogSuffix), err)
+		return fmt.Errorf("open segment %s for reading: %w", s.name, err)
 	}
 	former := s.reader
 	s.reader, s.read, s.options = reader, spec, o
@@ -262,7 +264,7 @@ func (s *segment) close() error {
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("close segment %s: %w", s.path(LogSuffix), err)
+		return fmt.Errorf("close segment %s: %w", s.name, err)
 	}
 	return nil
 }

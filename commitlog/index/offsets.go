@@ -67,7 +67,9 @@ func OpenOffsets(fsys vfs.FS, path string, base, maxBytes, segmentBytes int64) (
 // to memory: call Spill before the append that needs it, so that a full disk is
 // noticed while nothing has been appended.
 func (x *Offsets) Append(offset, position int64) {
-	invariant.Check(position >= 0 && position <= math.MaxInt32, "position %d in an offset index", position)
+	if position < 0 || position > math.MaxInt32 {
+		invariant.Check(false, "position %d in an offset index", position)
+	}
 	x.add(uint64(relative(offset, x.base)), 4, uint32(position))
 }
 
