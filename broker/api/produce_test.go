@@ -335,3 +335,15 @@ func TestProduceTooManyPartitions(t *testing.T) {
 		t.Errorf("more than %d partitions: %v, want it closed as malformed", maxPartitions, o.failure)
 	}
 }
+
+// TestProduceNegativeTimeout waits for nothing.
+func TestProduceNegativeTimeout(t *testing.T) {
+	c := newCluster(t, nil)
+	elsewhere(c)
+	req := produceRequest(9, -1, "t", 0, batch(record.None, "a"))
+	req.TimeoutMillis = -5
+	f := c.start(req)
+	c.clock.Advance(2 * time.Millisecond)
+	p := decode[*kmsg.ProduceResponse](t, req, f.answered()).Topics[0].Partitions[0]
+	wantCode(t, "negative timeout", p.ErrorCode, wire.RequestTimedOut)
+}

@@ -69,6 +69,14 @@ func rowFor(key int16) *row {
 	return byKey[key]
 }
 
+// Name is the API's name for metrics and messages; "" where the key is not served.
+func Name(key int16) string {
+	if r := rowFor(key); r != nil {
+		return r.name
+	}
+	return ""
+}
+
 // maxBody bounds the body of every request but Produce and Fetch. Decoded arrays
 // take up to some thirty times the bytes they came from, so this is what one
 // request can cost.
