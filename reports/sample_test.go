@@ -166,7 +166,8 @@ func (s *sample) run(e *result.PlanExperiment, c result.PlanCell, block int, siz
 		Schema: result.RunSchema, Suite: s.plan.Suite, Experiment: e.Name, Kind: e.Kind, Cell: c.ID, Label: c.Label, Base: c.Base, Axes: c.Axes,
 		Block: block, Order: len(s.runs), Status: result.Valid, Reasons: []string{}, Driver: c.Driver, Target: c.Target, Config: c.Config,
 		WarmUp: "fixed", BoundBy: "broker_cpu", Records: result.Records{SizeBytes: size, PerBatch: 600, BatchBytes: 64 << 10},
-		Check: result.Check{Read: 1_200_000}, RSSAnonPeakBytes: 60 << 20,
+		Ledger: result.Ledger{Accepted: 1_000_000, Acked: 1_000_000, Stored: 1_000_000},
+		Check:  result.Check{Read: 1_200_000}, RSSAnonPeakBytes: 60 << 20,
 	}
 }
 

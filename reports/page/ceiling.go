@@ -284,6 +284,8 @@ func boundName(bound string) string {
 		return "the byte bound"
 	case "schedule":
 		return "the offered rate"
+	case "waiting":
+		return "waiting" // for the disk, or for each other
 	case "unknown", "":
 		return "not known"
 	}

@@ -182,7 +182,7 @@ func limits(v *view) []Statement {
 		say("The same configuration under two names differs by up to %s here; smaller differences mean nothing.", chart.Percent(ratio))
 	}
 	t := v.tally()
-	if t.read > 0 {
+	if t.read+t.acked > 0 {
 		say("%s", checkWords(t))
 	}
 	if t.invalid+t.failed > 0 {

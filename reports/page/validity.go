@@ -11,6 +11,7 @@ import (
 // tally counts runs by what they are worth.
 type tally struct {
 	valid, degraded, invalid, failed, pending int
+	acked, stored                             int64 // of usable runs whose log was counted
 	read, lost, duplicate, reordered, corrupt int64
 }
 
@@ -24,6 +25,10 @@ func (v *view) tally() tally {
 			t.invalid++
 		default:
 			t.valid++
+		}
+		if r.Status != result.Invalid && r.Ledger.Acked > 0 && r.Ledger.Stored >= 0 {
+			t.acked += r.Ledger.Acked
+			t.stored += r.Ledger.Stored
 		}
 		t.read += r.Check.Read
 		t.lost += r.Check.Lost
@@ -108,15 +113,34 @@ func (v *view) nameOf(experiment, cell, fallback string) string {
 	return fallback
 }
 
-// checkWords says what reading everything back showed.
+// checkWords says what became of acknowledged records: what the logs held, and what
+// reading back showed.
 func checkWords(t tally) string {
-	if t.read == 0 {
-		return "No run read its records back to check them."
+	var said []string
+	if t.acked > 0 {
+		said = append(said, fmt.Sprintf("In usable runs %s records were acknowledged, and the logs held %s.", chart.Count(float64(t.acked)), held(t)))
 	}
-	bad := t.lost + t.duplicate + t.reordered + t.corrupt
-	read := chart.Count(float64(t.read))
-	if bad == 0 {
-		return fmt.Sprintf("%s records were read back and checked: none lost, duplicated, reordered or corrupt.", read)
+	if t.read > 0 {
+		found := "none lost, duplicated, reordered or corrupt"
+		if t.lost+t.duplicate+t.reordered+t.corrupt > 0 {
+			found = fmt.Sprintf("%d lost, %d duplicated, %d reordered, %d corrupt", t.lost, t.duplicate, t.reordered, t.corrupt)
+		}
+		said = append(said, fmt.Sprintf("%s records were read back and checked: %s.", chart.Count(float64(t.read)), found))
 	}
-	return fmt.Sprintf("%s records were read back and checked: %d lost, %d duplicated, %d reordered, %d corrupt.", read, t.lost, t.duplicate, t.reordered, t.corrupt)
+	if len(said) == 0 {
+		return "No run counted or read back what was stored."
+	}
+	return strings.Join(said, " ")
+}
+
+// held compares what the logs hold with what was acknowledged. They may hold more:
+// records whose answer was lost.
+func held(t tally) string {
+	switch missing := t.acked - t.stored; {
+	case missing > 0:
+		return fmt.Sprintf("%d fewer", missing)
+	case missing < 0:
+		return fmt.Sprintf("all of them and %d without an answer", -missing)
+	}
+	return "all of them"
 }

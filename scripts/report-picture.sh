@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# report-picture.sh [FOLDER] [OUT.png]
+# Photographs the report of a results folder (default results/latest) for the
+# README: the headline and a few panels, in Chromium, as docs/img/report.png.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder=${1:-results/latest}
+out=${2:-docs/img/report.png}
+most=307200 # bytes
+
+report=$folder/report.html
+[ -f "$report" ] || { echo "no $report; run: make report" >&2; exit 1; }
+browser=
+for name in chromium chromium-browser google-chrome; do
+	browser=$(command -v "$name") && break
+done
+[ -n "$browser" ] || { echo "no Chromium; run: scripts/install-chromium.sh" >&2; exit 1; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# The picture has room for the headline, the first chart and the time line.
+style='<style>.panel:not(#throughput):not(#time),.contents,.panel details,.panel .note,footer{display:none}'
+style+='#throughput figure:nth-of-type(n+2){display:none}.top{padding:26px 0 20px}</style>'
+sed "s|</head>|$style</head>|" "$report" >"$work/report.html"
+
+mkdir -p "$(dirname "$out")"
+"$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/profile" \
+	--window-size=1200,"${HEIGHT:-1985}" --screenshot="$work/picture.png" "file://$work/report.html" >/dev/null 2>&1
+[ -s "$work/picture.png" ] || { echo "$browser wrote no picture" >&2; exit 1; }
+size=$(stat -c %s "$work/picture.png")
+if [ "$size" -gt "$most" ]; then
+	echo "the picture is $size bytes, more than $most; give less HEIGHT" >&2
+	exit 1
+fi
+mv "$work/picture.png" "$out"
+echo "$out: $size bytes, of $(readlink -f "$folder")"
