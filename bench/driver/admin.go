@@ -91,19 +91,29 @@ func (a *admin) onlyLeader(ctx context.Context) (string, error) {
 // ends returns the log end offset of every partition.
 func (a *admin) ends(ctx context.Context) ([]int64, error) {
 	offsets, err := a.kadm.ListEndOffsets(ctx, a.topic)
+	return a.listed("end", offsets, err)
+}
+
+// starts returns the log start offset of every partition; retention moves it.
+func (a *admin) starts(ctx context.Context) ([]int64, error) {
+	offsets, err := a.kadm.ListStartOffsets(ctx, a.topic)
+	return a.listed("start", offsets, err)
+}
+
+func (a *admin) listed(which string, offsets kadm.ListedOffsets, err error) ([]int64, error) {
 	if err == nil {
 		err = offsets.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("end offsets of %s: %w", a.topic, err)
+		return nil, fmt.Errorf("%s offsets of %s: %w", which, a.topic, err)
 	}
-	ends := make([]int64, a.partitions)
+	out := make([]int64, a.partitions)
 	offsets.Each(func(o kadm.ListedOffset) {
-		if int(o.Partition) < len(ends) {
-			ends[o.Partition] = o.Offset
+		if int(o.Partition) < len(out) {
+			out[o.Partition] = o.Offset
 		}
 	})
-	return ends, nil
+	return out, nil
 }
 
 // count is the number of records in the topic.

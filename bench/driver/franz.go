@@ -186,7 +186,7 @@ func (r *franzRun) failure() error {
 func (f *franz) consumer(worker int) (*kgo.Client, error) {
 	from := map[int32]kgo.Offset{}
 	for _, p := range mine(worker, f.options.Load.Consumers, f.options.Load.Partitions) {
-		from[p] = kgo.NewOffset().At(0)
+		from[p] = kgo.NewOffset().AtStart()
 	}
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(f.options.Bootstrap), kgo.ClientID(clientID),
@@ -207,9 +207,13 @@ func (f *franz) Fetch(ctx context.Context, worker int, s Sink) error {
 	if err != nil {
 		return err
 	}
+	starts, err := f.admin.starts(ctx)
+	if err != nil {
+		return err
+	}
 	var left int64
 	for _, p := range mine(worker, f.options.Load.Consumers, f.options.Load.Partitions) {
-		left += ends[p]
+		left += ends[p] - starts[p]
 	}
 	return f.consume(ctx, worker, s, func(records int64) (more bool) {
 		left -= records

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -34,7 +35,8 @@ func (r *raw) fetching(ctx context.Context) (*fetching, func(), error) {
 // cursor is one partition's place in a scan.
 type cursor struct {
 	partition   int32
-	offset, end int64
+	offset      int64
+	start, end  int64
 	request     []byte
 	correlation int32
 	sent        int64
@@ -47,6 +49,10 @@ func (r *raw) Fetch(ctx context.Context, worker int, s Sink) error {
 	if err != nil {
 		return err
 	}
+	starts, err := r.admin.starts(ctx)
+	if err != nil {
+		return err
+	}
 	f, done, err := r.fetching(ctx)
 	if err != nil {
 		return err
@@ -54,8 +60,8 @@ func (r *raw) Fetch(ctx context.Context, worker int, s Sink) error {
 	defer done()
 	var cursors []*cursor
 	for _, p := range mine(worker, r.options.Load.Consumers, r.options.Load.Partitions) {
-		if ends[p] > 0 {
-			cursors = append(cursors, &cursor{partition: p, end: ends[p], request: fetchRequest(r.options.Topic, 500, int32(r.options.Load.FetchMaxBytes))})
+		if ends[p] > starts[p] {
+			cursors = append(cursors, &cursor{partition: p, offset: starts[p], start: starts[p], end: ends[p], request: fetchRequest(r.options.Topic, 500, int32(r.options.Load.FetchMaxBytes))})
 		}
 	}
 	if len(cursors) == 0 {
@@ -78,6 +84,15 @@ func (f *fetching) scan(ctx context.Context, cursors []*cursor, s Sink) error {
 	for turn := 0; ctx.Err() == nil; turn++ {
 		c := cursors[turn%len(cursors)]
 		bytes, err := f.receive(c.correlation)
+		if errors.Is(err, offsetOutOfRange) { // retention took the start away
+			if err := f.restart(ctx, c); err != nil {
+				return err
+			}
+			if err := f.ask(cursors[(turn+depth)%len(cursors)]); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -91,12 +106,23 @@ func (f *fetching) scan(ctx context.Context, cursors []*cursor, s Sink) error {
 		now := schedule.Now()
 		s.Got(Got{Now: now, ServiceNs: now - c.sent, Records: records, Wire: int64(bytes)})
 		if c.offset += records; c.offset >= c.end {
-			c.offset = 0
+			c.offset = c.start
 		}
 		if err := f.ask(cursors[(turn+depth)%len(cursors)]); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// restart moves a cursor to where its partition begins now.
+func (f *fetching) restart(ctx context.Context, c *cursor) error {
+	starts, err := f.admin.starts(ctx)
+	if err != nil {
+		return err
+	}
+	c.start = starts[c.partition]
+	c.offset = c.start
 	return nil
 }
 

@@ -76,6 +76,9 @@ func (a produceAnswer) parse(b []byte, correlation int32) (offset int64, err err
 // codeError is an error code of the protocol that a broker answered with.
 type codeError int16
 
+// offsetOutOfRange is Kafka's OFFSET_OUT_OF_RANGE.
+const offsetOutOfRange codeError = 1
+
 func (c codeError) Error() string { return fmt.Sprintf("broker answered error code %d", int16(c)) }
 
 // fetchRequest returns a whole fetch request for one partition, without session.

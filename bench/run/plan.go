@@ -4,8 +4,10 @@
 package run
 
 import (
+	"math"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"time"
 
 	"tidemark/bench/env"
@@ -58,8 +60,9 @@ const (
 	assumedRate      = 10e6 // records/s of a cell that a relative rate refers to
 )
 
-// estimate is the time and the bytes of one run of a cell.
-func estimate(l workload.Load) (seconds float64, bytes int64) {
+// estimate is the time of one run of a cell, the bytes it writes, and how many
+// of them it holds at one time.
+func estimate(l workload.Load) (seconds float64, bytes, peak int64) {
 	measured := l.WarmUp + l.Window
 	perSecond := l.Rate.PerSecond
 	if l.Rate.Of != "" {
@@ -68,15 +71,34 @@ func estimate(l workload.Load) (seconds float64, bytes int64) {
 	if perSecond > 0 {
 		bytes = int64(perSecond * measured.Seconds() * float64(l.RecordBytes+8))
 	} else {
-		bytes = l.Bytes
-		if l.Target == "none" || l.Target == "memory" {
-			bytes = 0
-		}
+		bytes = min(l.Bytes, int64(assumedBytesPerS*measured.Seconds()))
 		bound := time.Duration(float64(l.Bytes) / assumedBytesPerS * float64(time.Second))
 		measured = min(measured, max(bound, 100*time.Millisecond))
 	}
-	return (assumedStart + measured + l.Fetch).Seconds(), bytes
+	if l.Target == "none" || l.Target == "memory" || l.Target == "external" {
+		return (assumedStart + measured + l.Fetch).Seconds(), 0, 0
+	}
+	return (assumedStart + measured + l.Fetch).Seconds(), bytes, min(bytes, kept(l))
 }
+
+// kept is how many bytes the topic's retention leaves, with the segment being
+// written and what may wait for deletion.
+func kept(l workload.Load) int64 {
+	retention, err := strconv.ParseInt(l.Topic["retention.bytes"], 10, 64)
+	if err != nil || retention < 0 {
+		return math.MaxInt64
+	}
+	segment, err := strconv.ParseInt(l.Topic["segment.bytes"], 10, 64)
+	if err != nil {
+		segment = 1 << 30
+	}
+	waiting := deletionLag.Seconds() * 2 * assumedBytesPerS
+	return int64(l.Partitions)*(retention+segment) + int64(waiting)
+}
+
+// deletionLag is how long a segment outlives its retention with the broker's
+// check interval and the topic's delete delay at a second each.
+const deletionLag = 2 * time.Second
 
 // Plan describes what running the suite would do.
 func Plan(s *workload.Spec, spec []byte, command []string) (result.Plan, []result.PlannedRun) {
@@ -95,14 +117,14 @@ func Plan(s *workload.Spec, spec []byte, command []string) (result.Plan, []resul
 			pe.Axes = []result.Axis{}
 		}
 		for _, c := range e.Cells() {
-			seconds, bytes := estimate(c.Load)
+			seconds, bytes, peak := estimate(c.Load)
 			pe.Cells = append(pe.Cells, result.PlanCell{ID: c.ID, Label: c.Label, Base: c.Base, Axes: c.Axes, Driver: c.Load.Driver,
 				Target: c.Load.Target, Config: c.Config, SecondsPerRun: seconds, BytesPerRun: bytes})
 			p.Totals.Cells++
 			p.Totals.Runs += e.Blocks
 			p.Totals.Seconds += seconds * float64(e.Blocks)
 			p.Totals.BytesWritten += bytes * int64(e.Blocks)
-			p.Totals.PeakBytes = max(p.Totals.PeakBytes, bytes)
+			p.Totals.PeakBytes = max(p.Totals.PeakBytes, peak)
 		}
 		p.Experiments = append(p.Experiments, pe)
 	}

@@ -232,7 +232,7 @@ func (v *invocation) rate(r workload.Rate) (float64, error) {
 func (v *invocation) left(i int) time.Duration {
 	var before, after float64
 	for k, j := range v.jobs {
-		seconds, _ := estimate(j.cell.Load)
+		seconds, _, _ := estimate(j.cell.Load)
 		if k < i {
 			before += seconds
 		} else {

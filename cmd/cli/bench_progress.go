@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"tidemark/bench/result"
+	"tidemark/bench/run"
+)
+
+// newProgress is a bar on a terminal and plain lines elsewhere, on standard
+// error either way.
+func newProgress(app *App) run.Progress {
+	lines := &lineProgress{w: app.Err}
+	file, ok := app.Err.(*os.File)
+	if !ok {
+		return lines
+	}
+	info, err := file.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("TERM") == "dumb" {
+		return lines
+	}
+	return &barProgress{lineProgress: lines}
+}
+
+// lineProgress writes a line for each run.
+type lineProgress struct {
+	w io.Writer
+	// what the run in progress is
+	title string
+	began time.Time
+}
+
+func (p *lineProgress) Planned(plan result.Plan, folder string) {
+	t := plan.Totals
+	fmt.Fprintf(p.w, "%s: %d runs of %d cells, about %s; writes about %s, at most %s at one time; Ctrl-C keeps what is finished\n%s\n",
+		plan.Suite, t.Runs, t.Cells, minutes(t.Seconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes), folder)
+}
+
+func (p *lineProgress) Note(text string) { fmt.Fprintln(p.w, text) }
+
+func (p *lineProgress) Started(order, total int, experiment, label string, block int, left time.Duration) {
+	p.title = fmt.Sprintf("%3d/%d  %s, block %d: %s", order+1, total, experiment, block+1, label)
+	p.began = time.Now()
+	if left > 0 {
+		p.title += fmt.Sprintf("  (%s left)", left)
+	}
+}
+
+func (p *lineProgress) Finished(r *result.Run, err error) {
+	fmt.Fprintf(p.w, "%s  %s  %.1fs\n", p.title, outcome(r, err), time.Since(p.began).Seconds())
+}
+
+// outcome is one run in a few words.
+func outcome(r *result.Run, err error) string {
+	if err != nil {
+		return "FAILED: " + err.Error()
+	}
+	text := ""
+	if r.Produce != nil {
+		text = count(float64(r.Produce.AckedPerS)) + "/s in"
+		if r.Kind == result.Paced && r.Produce.ResponseNs != nil {
+			text += fmt.Sprintf(", p50 %s p99 %s", nanoseconds(r.Produce.ResponseNs.P50), nanoseconds(r.Produce.ResponseNs.P99))
+		}
+	}
+	if r.Fetch != nil {
+		text += ", " + count(float64(r.Fetch.AckedPerS)) + "/s out"
+	}
+	if r.Status != result.Valid {
+		text += fmt.Sprintf("  %s: %v", r.Status, r.Reasons)
+	}
+	return text
+}
+
+// barProgress keeps one bar with the time left below the lines.
+type barProgress struct {
+	*lineProgress
+	container *mpb.Progress
+	bar       *mpb.Bar
+	left      time.Duration
+	done      int
+}
+
+// Started implements run.Progress.
+func (p *barProgress) Started(order, total int, experiment, label string, block int, left time.Duration) {
+	if p.container == nil {
+		p.container = mpb.New(mpb.WithOutput(p.w), mpb.WithWidth(40), mpb.WithRefreshRate(200*time.Millisecond))
+		p.w = p.container // lines go above the bar
+		p.bar = p.container.AddBar(int64(total),
+			mpb.PrependDecorators(decor.CountersNoUnit("%d/%d runs ")),
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + p.left.String() + " left" })))
+	}
+	p.left = left
+	p.lineProgress.Started(order, total, experiment, label, block, 0)
+}
+
+// Finished implements run.Progress.
+func (p *barProgress) Finished(r *result.Run, err error) {
+	p.lineProgress.Finished(r, err)
+	p.bar.Increment()
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/bench/run"
+	"tidemark/reports/page"
+)
+
+// benchFlags are the flags of `tidemark bench run`.
+type benchFlags struct {
+	results, data     string
+	noCalib, noReport bool
+}
+
+func newBenchRunCommand(app *App) *cobra.Command {
+	var f benchFlags
+	c := &cobra.Command{
+		Use:   "run SUITE",
+		Short: "Run a suite and write its run folder and report",
+		Long: `Run a suite. Ctrl-C finishes the run in progress, writes table and report of
+what there is, and stops; a second Ctrl-C aborts at once.
+
+The exit code is 2 when runs failed or are invalid.`,
+		Example: "  tidemark bench run quick\n  tidemark bench run ./mine.yaml --results /data/results",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			spec, text, err := loadSuite(args[0])
+			if err != nil {
+				return err
+			}
+			o := run.Options{Spec: spec, Text: text, Results: f.results, Data: f.data, Engines: app.Engines,
+				Command: os.Args, Calibrate: !f.noCalib, Progress: newProgress(app)}
+			if !f.noReport {
+				o.Report = func(folder string) (string, error) { return page.Write(folder) }
+			}
+			summary, err := run.Run(c.Context(), o)
+			if summary == nil {
+				return err
+			}
+			if printed := app.Print(summary, func(w io.Writer) error { return printSummary(w, summary) }); printed != nil {
+				return errors.Join(err, printed)
+			}
+			if err == nil && summary.Failed+summary.Invalid > 0 {
+				err = WithCode(ExitInvalid, fmt.Errorf("%d runs failed and %d are invalid", summary.Failed, summary.Invalid))
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&f.results, "results", "results", "folder of run folders")
+	c.Flags().StringVar(&f.data, "data", "", "folder for the data of runs, deleted after each (default: the results folder)")
+	c.Flags().BoolVar(&f.noCalib, "no-calibration", false, "do not measure the machine's limits first")
+	c.Flags().BoolVar(&f.noReport, "no-report", false, "do not write report.html")
+	return c
+}

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"tidemark/bench/result"
+	"tidemark/bench/run"
+)
+
+func newTable(w io.Writer) table.Writer {
+	t := table.NewWriter()
+	t.SetOutputMirror(w)
+	style := table.StyleLight
+	style.Options = table.Options{SeparateHeader: true}
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	return t
+}
+
+func printPlan(w io.Writer, p result.Plan) error {
+	for _, e := range p.Experiments {
+		fmt.Fprintf(w, "%s — %s, %s design, %d blocks. %s\n", e.Name, e.Kind, e.Design, e.Blocks, e.About)
+		t := newTable(w)
+		t.AppendHeader(table.Row{"cell", "", "driver", "target", "s/run", "written/run"})
+		for _, c := range e.Cells {
+			t.AppendRow(table.Row{c.ID, c.Label, c.Driver, c.Target, fmt.Sprintf("%.1f", c.SecondsPerRun), gigabytes(c.BytesPerRun)})
+		}
+		t.Render()
+		fmt.Fprintln(w)
+	}
+	t := p.Totals
+	_, err := fmt.Fprintf(w, "%d runs of %d cells, about %s (and %s of calibration); writes about %s in all, at most %s at one time\n",
+		t.Runs, t.Cells, minutes(t.Seconds), minutes(calibrationSeconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes))
+	return err
+}
+
+// calibrationSeconds is about what calibration takes.
+const calibrationSeconds = 18
+
+// printSummary is the table at the end of a run.
+func printSummary(w io.Writer, s *run.Summary) error {
+	if s.Compare != nil {
+		if err := printCells(w, s.Compare); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(w, "%d of %d runs done in %s", s.Done, s.Planned, minutes(s.Seconds))
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{s.Degraded, "degraded"}, {s.Invalid, "invalid"}, {s.Failed, "failed"}} {
+		if part.n > 0 {
+			fmt.Fprintf(w, ", %d %s", part.n, part.what)
+		}
+	}
+	if s.Interrupted {
+		fmt.Fprint(w, "; stopped early")
+	}
+	fmt.Fprintf(w, "\nresults  %s\n", s.Folder)
+	if s.Report != "" {
+		fmt.Fprintf(w, "report   %s\n", s.Report)
+	}
+	return nil
+}
+
+// printCells shows every cell with its intervals and its verdicts against the
+// base cell of its experiment.
+func printCells(w io.Writer, c *result.Compare) error {
+	type key struct{ cell, metric string }
+	cells, pairs := map[key]result.CellStats{}, map[key]result.Pair{}
+	var order []result.CellStats
+	seen := map[string]bool{}
+	for _, s := range c.Cells {
+		cells[key{s.Cell, s.Metric}] = s
+		if !seen[s.Cell] {
+			seen[s.Cell] = true
+			order = append(order, s)
+		}
+	}
+	for _, p := range c.Pairs {
+		pairs[key{p.Cell, p.Metric}] = p
+	}
+	experiments := []string{}
+	for _, s := range order {
+		if len(experiments) == 0 || experiments[len(experiments)-1] != s.Experiment {
+			experiments = append(experiments, s.Experiment)
+		}
+	}
+	for _, e := range experiments {
+		t := newTable(w)
+		kind, rows := result.Burst, []table.Row{}
+		for _, s := range order {
+			if s.Experiment != e {
+				continue
+			}
+			kind = s.Kind
+			get := func(m string) string { return figure(cells[key{s.Cell, m}], pairs[key{s.Cell, m}]) }
+			if kind == result.Paced {
+				rows = append(rows, table.Row{s.Label, s.Interval.N, get(result.MetricProduce), get(result.MetricP50), get(result.MetricP99), get(result.MetricE2EP99)})
+			} else {
+				rows = append(rows, table.Row{s.Label, s.Interval.N, get(result.MetricProduce), get(result.MetricFetch), get(result.MetricProduceCost)})
+			}
+		}
+		t.SetTitle("%s (%s)", e, kind)
+		if kind == result.Paced {
+			t.AppendHeader(table.Row{"cell", "n", "produce records/s", "response p50", "response p99", "end to end p99"})
+		} else {
+			t.AppendHeader(table.Row{"cell", "n", "produce records/s", "fetch records/s", "broker core-s per million produced"})
+		}
+		t.AppendRows(rows)
+		t.Render()
+		fmt.Fprintln(w)
+	}
+	for _, note := range c.Notes {
+		if _, err := fmt.Fprintln(w, "!", note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// figure is a median with its interval, and a verdict where there is one.
+func figure(s result.CellStats, p result.Pair) string {
+	if s.Interval.N == 0 {
+		return "-"
+	}
+	i := s.Interval
+	form := count
+	if strings.HasSuffix(s.Metric, "_ns") {
+		form = func(v float64) string { return nanoseconds(int64(v)) }
+	} else if strings.Contains(s.Metric, "core_s") {
+		form = func(v float64) string { return fmt.Sprintf("%.3f", v) }
+	}
+	out := fmt.Sprintf("%s [%s, %s]", form(i.Median), form(i.Low), form(i.High))
+	if p.N > 0 {
+		out += "  " + verdict(p)
+	}
+	return out
+}
+
+// verdict is a pair in a few words.
+func verdict(p result.Pair) string {
+	change := fmt.Sprintf("%+.0f %%", 100*(p.Ratio.Median-1))
+	switch p.Verdict {
+	case result.Undecided:
+		return fmt.Sprintf("%s undecided (needs n≈%d)", change, p.NeedN)
+	case result.TooFew:
+		return change + " n too small"
+	}
+	return change + " " + string(p.Verdict)
+}
+
+func printPairs(w io.Writer, c *result.Compare) error {
+	fmt.Fprintf(w, "A %s\nB %s\n", c.A, c.B)
+	t := newTable(w)
+	t.AppendHeader(table.Row{"experiment", "cell", "metric", "n", "B ÷ A", "95 % interval", "verdict"})
+	for _, p := range c.Pairs {
+		t.AppendRow(table.Row{p.Experiment, p.Label, p.Metric, p.N, fmt.Sprintf("%.3f", p.Ratio.Median),
+			fmt.Sprintf("%.3f – %.3f", p.Ratio.Low, p.Ratio.High), verdict(p)})
+	}
+	t.Render()
+	for _, note := range c.Notes {
+		if _, err := fmt.Fprintln(w, "!", note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count writes a number with three digits and k, M or G.
+func count(v float64) string {
+	switch {
+	case v >= 1e9:
+		return fmt.Sprintf("%.2f G", v/1e9)
+	case v >= 1e6:
+		return fmt.Sprintf("%.2f M", v/1e6)
+	case v >= 1e3:
+		return fmt.Sprintf("%.1f k", v/1e3)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func nanoseconds(ns int64) string {
+	d := time.Duration(ns)
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.0f µs", float64(ns)/1e3)
+	case d < time.Second:
+		return fmt.Sprintf("%.2f ms", float64(ns)/1e6)
+	}
+	return fmt.Sprintf("%.2f s", d.Seconds())
+}
+
+func gigabytes(n int64) string {
+	if n < 1e9 {
+		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}
