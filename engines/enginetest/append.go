@@ -227,14 +227,14 @@ func checkFlushBesideAppend(b appendBench) error {
 		appender := s.appender
 		flushes.Go(func() {
 			for {
+				if err := appender.Flush(); err != nil {
+					errs <- fmt.Errorf("Flush beside Append: %w", err)
+					return
+				}
 				select {
 				case <-stop:
 					return
 				default:
-				}
-				if err := appender.Flush(); err != nil {
-					errs <- fmt.Errorf("Flush beside Append: %w", err)
-					return
 				}
 			}
 		})

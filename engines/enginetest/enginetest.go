@@ -90,7 +90,7 @@ func run[B any](subject, dir string, clauses []clause[B], bench func(dir string)
 	results := make([]Result, 0, len(clauses))
 	for _, c := range clauses {
 		result := Result{Clause: c.Clause}
-		err := inTemp(dir, func(dir string) error { return c.check(bench(dir)) })
+		err := inTemp(dir, func(dir string) error { return guarded(c.check, bench(dir)) })
 		switch {
 		case errors.Is(err, errUnproved):
 			result.Unproved = err.Error()
@@ -100,6 +100,17 @@ func run[B any](subject, dir string, clauses []clause[B], bench func(dir string)
 		results = append(results, result)
 	}
 	return results
+}
+
+// guarded makes a panic of the engine a broken clause: the other clauses, and
+// the program that asked, go on.
+func guarded[B any](check func(B) error, bench B) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return check(bench)
 }
 
 func inTemp(dir string, do func(dir string) error) error {

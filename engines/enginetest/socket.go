@@ -65,24 +65,67 @@ func checkChunkToSocket(b readBench) error {
 	})
 }
 
+// checkConcurrentChunks has eight clients fetch from one file. Each chunk is
+// larger than the socket's buffers and no client reads on before all have got a
+// first byte, so that all sends are under way at once; where an engine sends one
+// after the other the clients lose patience and read on.
 func checkConcurrentChunks(b readBench) error {
-	const readers, rounds, size = 8, 8, 200_000
-	return b.with(2<<20, func(s *source) error {
-		var all sync.WaitGroup
-		errs := make([]error, readers)
-		for i := range readers {
+	const clients, size, apart = 8, 2 << 20, 300_007
+	return b.with(size+clients*apart, func(s *source) error {
+		var all, begun sync.WaitGroup
+		begun.Add(clients)
+		together := make(chan struct{})
+		go func() {
+			begun.Wait()
+			close(together)
+		}()
+		errs := make([]error, clients)
+		for i := range clients {
 			all.Go(func() {
-				for round := range rounds {
-					position := int64((i*rounds + round) * 20_011)
-					errs[i] = errors.Join(errs[i], overSocket(s.pattern, position, size, func(conn *net.TCPConn) error {
-						return s.chunkTo(conn, position, size)
-					}))
+				if err := s.fetchInStep(int64(i*apart), size, &begun, together); err != nil {
+					errs[i] = fmt.Errorf("Chunk(%d, %d) beside others: %w", i*apart, size, err)
 				}
 			})
 		}
 		all.Wait()
 		return errors.Join(errs...)
 	})
+}
+
+// fetchInStep sends a chunk over a connection of its own and verifies it. It
+// says when it has the first byte, and awaits the others before it takes the rest.
+func (s *source) fetchInStep(position, n int64, begun *sync.WaitGroup, together <-chan struct{}) error {
+	server, client, err := dial()
+	if err != nil {
+		begun.Done()
+		return err
+	}
+	sent := make(chan error, 1)
+	go func() {
+		sent <- errors.Join(smallBuffers(server, client), s.chunkTo(server, position, n), server.Close())
+	}()
+	got := make([]byte, n)
+	_, firstErr := io.ReadFull(client, got[:1])
+	begun.Done()
+	select {
+	case <-together:
+	case <-time.After(10 * patience):
+	}
+	rest, err := io.ReadAll(client)
+	copy(got[1:], rest)
+	err = errors.Join(firstErr, err, <-sent, client.Close())
+	if err == nil && int64(len(rest)) != n-1 {
+		err = fmt.Errorf("%d bytes arrived, want %d", 1+len(rest), n)
+	}
+	if err != nil {
+		return err
+	}
+	return s.verify(got, position)
+}
+
+// smallBuffers makes a connection hold little, so that a sender soon waits.
+func smallBuffers(server, client *net.TCPConn) error {
+	return errors.Join(client.SetReadBuffer(64<<10), server.SetWriteBuffer(64<<10))
 }
 
 // checkDeadline sends more than the socket's buffers hold to a peer that does
@@ -96,7 +139,7 @@ func checkDeadline(b readBench) error {
 		}
 		defer client.Close() // It has been read to its end, or the clause failed.
 		defer server.Close() // Closed before in the good case.
-		if err := errors.Join(client.SetReadBuffer(64<<10), server.SetWriteBuffer(64<<10)); err != nil {
+		if err := smallBuffers(server, client); err != nil {
 			return err
 		}
 		c, err := s.reader.Chunk(0, size)
