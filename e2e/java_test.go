@@ -58,7 +58,7 @@ func TestKafkaCommandLineTools(t *testing.T) {
 			k.java(t, "", k.Topics, "--bootstrap-server", b.Bootstrap, "--create", "--topic", topic, "--partitions", "3", "--config", "retention.ms=100000")
 			wantIn(t, k.java(t, "", k.Topics, "--bootstrap-server", b.Bootstrap, "--list"), topic)
 			wantIn(t, k.java(t, "", k.Topics, "--bootstrap-server", b.Bootstrap, "--describe", "--topic", topic),
-				"PartitionCount: 3", "ReplicationFactor: 1", "retention.ms=100000", "Leader: 0", "Isr: 0")
+				"PartitionCount: 3", "ReplicationFactor: 1", "retention.ms=100000", "Leader: 1", "Isr: 1")
 			k.java(t, "", k.Topics, "--bootstrap-server", b.Bootstrap, "--alter", "--topic", topic, "--partitions", "4")
 
 			k.java(t, "", "kafka.admin.ConfigCommand", "--bootstrap-server", b.Bootstrap, "--alter", "--entity-type", "topics", "--entity-name", topic, "--add-config", "segment.bytes=1048576")
