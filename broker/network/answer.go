@@ -33,7 +33,10 @@ func (c *conn) answer(r *Request, state requestState, resp *wire.Response, build
 	took := c.server.o.Clock.Now().Sub(r.Received)
 	c.server.o.Observe(r.Header.Key, took)
 	c.mu.Lock()
-	invariant.Check(r.state == stateWaiting, "a request was answered twice")
+	if r.state != stateWaiting {
+		c.mu.Unlock()
+		invariant.Check(false, "request %d of %s was answered twice", r.Header.CorrelationID, c.info.Remote)
+	}
 	frame := r.frame
 	r.state, r.reply, r.build, r.err = state, resp, build, err
 	r.frame, r.Body = nil, nil

@@ -35,8 +35,20 @@ type waiter struct {
 
 func newBudget(limit int64, s *Stats) *budget { return &budget{limit: limit, stats: s} }
 
-// start charges n bytes to g for a connection that holds nothing. It waits for
-// room and reports false when done ends the wait.
+// tryStart charges n bytes to g for a connection that holds nothing, if there is
+// room.
+func (b *budget) tryStart(g *grant, n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.growing) > 0 || len(b.starting) > 0 || !b.fits(n) {
+		return false
+	}
+	b.charge(g, n)
+	return true
+}
+
+// start is tryStart that waits for room. It reports false when done ends the
+// wait.
 func (b *budget) start(g *grant, n int64, done <-chan struct{}) bool {
 	b.mu.Lock()
 	if len(b.growing) == 0 && len(b.starting) == 0 && b.fits(n) {
@@ -47,11 +59,11 @@ func (b *budget) start(g *grant, n int64, done <-chan struct{}) bool {
 	return b.wait(&b.starting, g, n, done)
 }
 
-// grow charges n bytes to g for a connection in the middle of a frame. It waits
-// only while another frame is beyond the limit.
+// grow charges n further bytes to g, which has some, for a connection in the
+// middle of a frame. It waits only while another frame is beyond the limit.
 func (b *budget) grow(g *grant, n int64, done <-chan struct{}) bool {
 	b.mu.Lock()
-	if len(b.growing) == 0 && b.mayGrow(g, n) {
+	if g.holds || len(b.growing) == 0 && b.mayGrow(g, n) {
 		b.charge(g, n)
 		b.mu.Unlock()
 		return true
@@ -123,14 +135,17 @@ func (b *budget) admit(queue *[]*waiter) {
 	close(w.ready)
 }
 
-// move hands from's share to g, which must hold none.
-func (g *grant) move(from *grant) {
+// move hands n bytes of from, and the overrun with them, to g, which must hold
+// none.
+func (g *grant) move(from *grant, n int64) {
 	if b := from.of; b != nil && from.holds {
 		b.mu.Lock()
 		b.overrun = g
 		b.mu.Unlock()
 	}
-	*g, *from = *from, grant{}
+	g.of, g.bytes, g.holds = from.of, n, from.holds
+	from.bytes -= n
+	from.holds = false
 }
 
 // release gives the share back.

@@ -80,7 +80,10 @@ func (c *conn) serve() {
 	reason, err := c.readRequests()
 	c.flush()
 	c.mu.Lock()
-	for (len(c.pending) > 0 || c.writing) && !c.closed {
+	// A peer that is gone waits for nothing; one that only sent nonsense, or a
+	// shutdown, leaves answers to be sent.
+	gone := reason == ClosedByPeer || reason == ClosedError
+	for (len(c.pending) > 0 && !gone || c.writing) && !c.closed {
 		c.space.Wait()
 	}
 	c.mu.Unlock()
@@ -196,6 +199,7 @@ func (c *conn) close(reason Reason, err error) {
 	c.pending, c.after = nil, nil
 	c.space.Broadcast()
 	c.mu.Unlock()
+	c.server.stats.Closed[reason].Add(1)
 	close(c.info.done)
 	_ = c.nc.Close() // the peer is being left anyway
 	for _, resp := range dropped {
@@ -204,7 +208,6 @@ func (c *conn) close(reason Reason, err error) {
 	for _, f := range after {
 		(*f)()
 	}
-	c.server.stats.Closed[reason].Add(1)
 	c.server.o.Logger.Debug("connection closed", "remote", c.info.Remote, "reason", reason, "error", err)
 }
 

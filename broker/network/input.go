@@ -118,14 +118,24 @@ func (in *input) expected() int {
 	return in.last + lengthBytes
 }
 
-// take gets a buffer, which may have to wait for the budget.
+// take gets a buffer. If the budget has no room for it, the connection first
+// makes sure that there is something to read, so that idle ones do not stand in
+// the way of others, and then waits for room.
 func (in *input) take() error {
 	size := bufferSize(in.expected())
-	if !in.c.server.budget.start(&in.grant, int64(size), in.c.halt) {
-		return errHalted
+	if budget := in.c.server.budget; !budget.tryStart(&in.grant, int64(size)) {
+		if in.stashed == 0 {
+			if err := in.read(in.stash[:]); err != nil {
+				return err
+			}
+			in.stashed = in.n
+		}
+		if !budget.start(&in.grant, int64(size), in.c.halt) {
+			return errHalted
+		}
 	}
 	in.buf = newBuffer(size)
-	in.buf.grant.move(&in.grant)
+	in.buf.grant.move(&in.grant, int64(size))
 	in.r, in.w = 0, copy(in.buf.b, in.stash[:in.stashed])
 	in.stashed = 0
 	return nil
@@ -139,10 +149,10 @@ func (in *input) cut(total int) (*buffer, []byte, error) {
 	b, start, end := in.buf, in.r+lengthBytes, in.r+total
 	if total > copyBelow && in.w-end <= stashBytes {
 		in.stashed = copy(in.stash[:], b.b[end:in.w])
-		in.buf = nil
+		in.buf, in.r, in.w = nil, 0, 0
 		return b, b.b[start:end], nil
 	}
-	own, err := in.replacement(total - lengthBytes)
+	own, err := in.another(total - lengthBytes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,7 +178,7 @@ func (in *input) room(total int) error {
 		in.r, in.w = 0, copy(in.buf.b, in.buf.b[in.r:in.w])
 		return nil
 	}
-	bigger, err := in.replacement(want)
+	bigger, err := in.another(want)
 	if err != nil {
 		return err
 	}
@@ -179,14 +189,14 @@ func (in *input) room(total int) error {
 	return nil
 }
 
-// replacement gets a buffer of n bytes in the middle of a frame.
-func (in *input) replacement(n int) (*buffer, error) {
+// another gets a second buffer, of n bytes, in the middle of a frame.
+func (in *input) another(n int) (*buffer, error) {
 	size := bufferSize(n)
-	if !in.c.server.budget.grow(&in.grant, int64(size), in.c.halt) {
+	if !in.c.server.budget.grow(&in.buf.grant, int64(size), in.c.halt) {
 		return nil, errHalted
 	}
 	b := newBuffer(size)
-	b.grant.move(&in.grant)
+	b.grant.move(&in.buf.grant, int64(size))
 	return b, nil
 }
 
@@ -200,17 +210,22 @@ func (in *input) fill(total int) error {
 	case total == 0 && in.last > copyBelow:
 		end = min(end, in.r+in.expected())
 	}
-	in.window = in.buf.b[in.w:end]
-	in.n, in.err = 0, nil
+	err := in.read(in.buf.b[in.w:end])
+	in.w += in.n
+	return err
+}
+
+// read reads once into window; in.n is how much.
+func (in *input) read(window []byte) error {
+	in.window, in.n, in.err = window, 0, nil
 	if in.c.raw == nil {
 		in.c.flush()
 		in.await()
-		in.n, in.err = in.c.nc.Read(in.window)
+		in.n, in.err = in.c.nc.Read(window)
 	} else if err := in.readRaw(); err != nil {
 		in.err = err
 	}
 	in.window = nil
-	in.w += in.n
 	if in.n > 0 {
 		in.c.idleDue.Store(0)
 		return nil
@@ -239,7 +254,7 @@ func (in *input) readRaw() error {
 // attempt is called by the runtime's poller until it returns true. The
 // connection must not be closed from within.
 func (in *input) attempt(fd uintptr) bool {
-	if in.buf == nil {
+	if in.window == nil {
 		return true // readable: next takes a buffer and comes again
 	}
 	for {
@@ -278,7 +293,7 @@ func (in *input) await() {
 	if c.server.o.IdleTimeout > 0 {
 		c.idleDue.Store(c.due(c.server.o.IdleTimeout))
 	}
-	if c.raw != nil {
+	if c.raw != nil && in.buf != nil {
 		in.window = nil
 		in.drop()
 	}
