@@ -5,6 +5,9 @@ import "testing"
 // TestAllocations pins what the data path may allocate. Pools are emptied by
 // the collector at times, hence the runs and the rounding of AllocsPerRun.
 func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools forget at random under the race detector")
+	}
 	es := fixed(600)
 	for _, c := range allCodecs {
 		b := build(c, es)
@@ -57,6 +60,9 @@ func TestAllocations(t *testing.T) {
 
 // TestPatchAllocations covers what an append does to a batch in place.
 func TestPatchAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools forget at random under the race detector")
+	}
 	b := build(None, fixed(600))
 	if n := testing.AllocsPerRun(100, func() {
 		p, _, err := Parse(b)

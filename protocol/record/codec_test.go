@@ -40,7 +40,7 @@ func TestCodecNames(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, c := range allCodecs {
-		for _, shape := range []struct{ n, maxValue int }{{1, 1}, {1, 300_000}, {50, 100}, {3000, 200}, {20, 100_000}} {
+		for _, shape := range []struct{ n, maxValue int }{{1, 1}, {1, 300_000}, {50, 100}, {3000, 100}, {5, 100_000}} {
 			es := randomEntries(r, shape.n, shape.maxValue)
 			b := build(c, es)
 			if b.Codec() != c {
@@ -73,6 +73,41 @@ func maxOf(es []entry) Summary {
 		}
 	}
 	return s
+}
+
+// TestConcurrentUse checks, reads and recompresses from several goroutines, which
+// share nothing but the pools.
+func TestConcurrentUse(t *testing.T) {
+	es := fixed(200)
+	batches := make([]Batch, len(allCodecs))
+	for i, c := range allCodecs {
+		batches[i] = build(c, es)
+	}
+	v := openValidation()
+	errs := make(chan error, 4)
+	for g := range cap(errs) {
+		go func() {
+			var err error
+			for i := range 40 {
+				b := batches[(g+i)%len(batches)]
+				_, checked := v.Check(b)
+				got, readErr := read(b, Limits{})
+				again, madeErr := Recompress(b, Codec(i%5), DefaultLevel, Limits{})
+				if err = errors.Join(checked, readErr, madeErr); err != nil {
+					break
+				}
+				if err = errors.Join(sameEntries(got, es), again.CheckCRC()); err != nil {
+					break
+				}
+			}
+			errs <- err
+		}()
+	}
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestClientReadsBuilder decompresses and decodes our batches with the client

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -98,17 +99,25 @@ func read(b Batch, l Limits) ([]entry, error) {
 	return es, r.Err()
 }
 
-func sameEntries(a, b []entry) error {
-	if len(a) != len(b) {
-		return fmt.Errorf("%d records, want %d", len(a), len(b))
+func sameEntries(got, want []entry) error {
+	if len(got) != len(want) {
+		return fmt.Errorf("%d records, want %d", len(got), len(want))
 	}
-	for i := range a {
-		if s, t := fmt.Sprintf("%#v", a[i]), fmt.Sprintf("%#v", b[i]); s != t {
-			return fmt.Errorf("record %d is %s, want %s", i, s, t)
+	for i := range got {
+		g, w := &got[i], &want[i]
+		same := g.ts == w.ts && sameBytes(g.key, w.key) && sameBytes(g.value, w.value) &&
+			slices.EqualFunc(g.headers, w.headers, func(a, b Header) bool {
+				return sameBytes(a.Key, b.Key) && sameBytes(a.Value, b.Value)
+			})
+		if !same {
+			return fmt.Errorf("record %d is %.200q, want %.200q", i, fmt.Sprint(*g), fmt.Sprint(*w))
 		}
 	}
 	return nil
 }
+
+// sameBytes tells null from empty.
+func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
 // seal makes length and checksum of a batch fit its bytes, so that a test
 // reaches what lies behind them.
