@@ -116,9 +116,15 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	}
 	c := &Client{chroot: o.Chroot, o: o, log: o.Logger, changed: make(chan struct{}), past: map[int64]bool{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	servers := o.Servers
+	if len(servers) == 1 {
+		// The library rests for a second before it tries the first server of
+		// its list again, also after one broken connection.
+		servers = []string{servers[0], servers[0]}
+	}
 	// The library's event channel holds six and drops the rest, so the events
 	// come by callback and only say that there is something to look at.
-	conn, _, err := zk.Connect(o.Servers, o.SessionTimeout,
+	conn, _, err := zk.Connect(servers, o.SessionTimeout,
 		zk.WithEventCallback(c.sessionEvent), zk.WithLogInfo(false),
 		zk.WithLogger(libraryLogger{o.Logger}), zk.WithDialer(o.Dialer), zk.WithMaxBufferSize(8<<20))
 	if err != nil {
