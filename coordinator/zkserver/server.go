@@ -46,6 +46,11 @@ type Options struct {
 	// ReapInterval is how often containers and TTL nodes are looked at, a
 	// minute by default.
 	ReapInterval time.Duration
+	// ForgetSessions closes every session found on disk at the start, so that
+	// their ephemeral nodes go at once. It is for a server inside the only
+	// process that uses it: after a crash that process need not wait for its
+	// own dead session.
+	ForgetSessions bool
 	// MaxFrame is jute.maxbuffer, the longest request in bytes; 1 MiB − 1 by
 	// default.
 	MaxFrame int
@@ -123,6 +128,11 @@ func Start(l net.Listener, o Options) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("start zookeeper: %w", err), l.Close())
 	}
 	now := o.Clock.Now()
+	if o.ForgetSessions {
+		if err := forgetSessions(st, t, now.UnixMilli()); err != nil {
+			return nil, errors.Join(fmt.Errorf("start zookeeper: %w", err), st.close(), l.Close())
+		}
+	}
 	s := &Server{
 		o: o, listener: l, store: st, tree: t, started: now,
 		tasks: make(chan task, taskQueue), ticks: make(chan struct{}, 1),
@@ -145,6 +155,19 @@ func Start(l net.Listener, o Options) (*Server, error) {
 		close(s.done)
 	}()
 	return s, nil
+}
+
+// forgetSessions ends what a process before this one left, as if it had expired.
+func forgetSessions(st *store, t *tree.Tree, nowMs int64) error {
+	var txns []tree.Txn
+	for _, session := range t.Sessions() {
+		txn, _, _ := t.CloseSession(session.ID, nowMs)
+		txns = append(txns, txn)
+	}
+	if len(txns) == 0 {
+		return nil
+	}
+	return st.append(txns)
 }
 
 // Addr is the address that clients connect to.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tidemark/coordinator/zkserver/jute"
+	"tidemark/coordinator/zkserver/tree"
 	"tidemark/internal/clock"
 	"tidemark/internal/vfs"
 )
@@ -71,6 +72,47 @@ func TestRestartKeepsSessions(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestForgetSessions: the sessions of the process before are gone, and stay gone.
+func TestForgetSessions(t *testing.T) {
+	fs := vfs.NewMem()
+	o := Options{FS: fs, Dir: "/zk"}
+	session := int64(0)
+	for round := range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.ForgetSessions = round == 1
+		s, err := Start(l, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newRawClient(t, s.Addr().String())
+		switch round {
+		case 0:
+			c.connect(6000)
+			session = c.session
+			c.do(opCreate, create("/e", 1))
+			c.do(opCreate, create("/p", 0))
+		default:
+			c.connect(6000)
+			if code, _ := c.do(opExists, pathAndWatch("/e")); code != tree.NoNode {
+				t.Errorf("round %d: ephemeral node of the forgotten session: %v, want NONODE", round, code)
+			}
+			if code, _ := c.do(opExists, pathAndWatch("/p")); code != tree.OK {
+				t.Errorf("round %d: persistent node: %v", round, code)
+			}
+			if c.session == session {
+				t.Errorf("round %d: session %#x was given again", round, session)
+			}
+		}
+		c.drop()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
