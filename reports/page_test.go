@@ -341,7 +341,7 @@ func contains(list []string, s string) bool {
 // are in view.
 func TestAllInvalid(t *testing.T) {
 	s := newSample(t, 3, "aaaaaa", 6)
-	s.burst("records-100B", 100, 5e6, []cellSpec{{invalid: 6}, {axis: "storage.append.engine", value: "mapped", invalid: 6}})
+	s.burst("burst", 100, 5e6, []cellSpec{{invalid: 6}, {axis: "storage.append.engine", value: "mapped", invalid: 6}})
 	r := load(t, s.write())
 	if p := panel(t, r, "throughput"); p.Missing == "" {
 		t.Errorf("throughput of invalid runs is shown: %q", p.Title)
@@ -360,7 +360,7 @@ func TestAllInvalid(t *testing.T) {
 // experiment, grey and with its reason.
 func TestInvalidCellGrey(t *testing.T) {
 	s := newSample(t, 3, "aaaaaa", 6)
-	s.burst("records-100B", 100, 5e6, []cellSpec{{}, {axis: "storage.append.engine", value: "mapped", invalid: 6}, {axis: "acks", value: "all"}})
+	s.burst("burst", 100, 5e6, []cellSpec{{}, {axis: "storage.append.engine", value: "mapped", invalid: 6}, {axis: "acks", value: "all"}})
 	dir := s.write()
 	p := panel(t, load(t, dir), "throughput")
 	if svg := string(p.Figures[0].SVG); !strings.Contains(svg, "no usable run: ledger out of balance") {
@@ -376,7 +376,7 @@ func TestInvalidCellGrey(t *testing.T) {
 func TestBrokenFile(t *testing.T) {
 	s := whole(t, "aaaaaa", 6)
 	dir := s.write()
-	path := filepath.Join(result.RunDir(dir, "rate00", 0), "hist", "response.hgrm")
+	path := filepath.Join(result.RunDir(dir, "curve00", 0), "hist", "response.hgrm")
 	if err := os.WriteFile(path, []byte("not a histogram\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func whole(t testing.TB, host string, blocks int) *sample {
 
 func suite(s *sample, responses int) *sample {
 	s.responses = responses
-	s.burst("records-100B", 100, 5.4e6, []cellSpec{
+	s.burst("burst", 100, 5.4e6, []cellSpec{
 		{},
 		{axis: "storage.append.engine", value: "mapped", produce: 1.11, cost: 0.9},
 		{axis: "storage.read.engine", value: "pread", fetch: 0.9},
@@ -84,13 +84,14 @@ func suite(s *sample, responses int) *sample {
 		{axis: "acks", value: "all", produce: 0.995},
 		{axis: "storage.validation", value: "header", produce: 1.26, cost: 0.7, invalid: 1},
 	})
-	s.burst("records-1KiB", 1024, 1.15e6, []cellSpec{
+	s.burst("kilobyte", 1024, 1.15e6, []cellSpec{
 		{},
 		{axis: "storage.append.engine", value: "mapped", produce: 1.07},
 		{axis: "storage.read.engine", value: "pread", fetch: 0.93},
 		{axis: "batch.size", value: "1MiB", produce: 1.8, batch: 1 << 20},
 	})
-	s.paced("latency-load", []float64{10e3, 100e3, 500e3, 1e6, 1.5e6, 2e6})
+	s.paced("curve", []float64{100e3, 500e3, 1e6, 1.5e6, 2e6})
+	s.paced("latency", []float64{10e3})
 	s.sustained("sustained", 60)
 	return s
 }
@@ -194,7 +195,7 @@ func (s *sample) paced(name string, rates []float64) {
 	}
 	e := s.experiment(name, result.Paced, []result.Axis{axis})
 	for i, rate := range rates {
-		cell := result.PlanCell{ID: fmt.Sprintf("rate%02d", i), Label: axis.Values[i], Base: i == 0, Driver: "raw", Target: "process", Axes: map[string]string{}}
+		cell := result.PlanCell{ID: fmt.Sprintf("%s%02d", name, i), Label: axis.Values[i], Base: i == 0, Driver: "raw", Target: "process", Axes: map[string]string{}}
 		if i > 0 {
 			cell.Axes["rate"] = axis.Values[i]
 		}
@@ -217,7 +218,7 @@ func (s *sample) paced(name string, rates []float64) {
 // latencies fills histograms of a queue under a load, with one stall that only the
 // response time shows.
 func (s *sample) latencies(r *result.Run, load float64) map[string]*hist.Histogram {
-	response, service, late := hist.New(), hist.New(), hist.New()
+	response, service, late, endToEnd := hist.New(), hist.New(), hist.New(), hist.New()
 	for range s.responses {
 		x := 70e3 * math.Exp(s.rng.NormFloat64()*0.35)
 		if s.rng.Float64() < 0.004 {
@@ -235,10 +236,11 @@ func (s *sample) latencies(r *result.Run, load float64) map[string]*hist.Histogr
 		service.Record(int64(x + queue))
 		late.Record(int64(l))
 		response.Record(int64(x + queue + l + stall))
+		endToEnd.Record(int64(x + queue + l + stall + 40e3))
 	}
-	a, b, c := response.Summary(), service.Summary(), late.Summary()
-	r.Produce.ResponseNs, r.Produce.ServiceNs, r.Produce.LatenessNs = &a, &b, &c
-	return map[string]*hist.Histogram{result.HistResponse: response, result.HistService: service, result.HistLateness: late}
+	a, b, c, d := response.Summary(), service.Summary(), late.Summary(), endToEnd.Summary()
+	r.Produce.ResponseNs, r.Produce.ServiceNs, r.Produce.LatenessNs, r.Produce.E2ENs = &a, &b, &c, &d
+	return map[string]*hist.Histogram{result.HistResponse: response, result.HistService: service, result.HistLateness: late, result.HistE2E: endToEnd}
 }
 
 func (s *sample) sustained(name string, seconds int) {

@@ -24,9 +24,6 @@ const (
 	None
 )
 
-// shapeOf is the mark of the n-th series.
-func shapeOf(n int) Shape { return Shape(n % int(None)) }
-
 // outline is the mark's path around a middle, in gonum's upward coordinates, with
 // the same visual weight for every shape. A cross is two open strokes.
 func outline(s Shape, x, y, r float64) (corners [][2]float64) {

@@ -231,26 +231,22 @@ func headline(v *view) string {
 		counts[result.Undecided]+counts[result.TooFew])
 }
 
-// tiles are the figures under the headline: the bases, the runs, the noise, the
-// machine.
+// mostBases is how many bases get a tile.
+const mostBases = 3
+
+// tiles are the figures under the headline: the bases of two bursts and of what is
+// sustained, the runs, the noise.
 func tiles(v *view) []Tile {
 	var out []Tile
-	for _, e := range v.Experiments {
-		if len(out) == 3 {
-			break
+	for _, kind := range []result.Kind{result.Burst, result.Sustained} {
+		for _, e := range v.Experiments {
+			if e.Kind != kind || e.Base == nil || len(out) == mostBases || kind == result.Burst && len(out) == mostBases-1 {
+				continue
+			}
+			if i := e.Base.Interval(dataset.Produce); i.N > 0 {
+				out = append(out, Tile{Name: heading(e) + ", base", Value: chart.Count(i.Median) + " records/s", Small: extent(i)})
+			}
 		}
-		if e.Base == nil {
-			continue
-		}
-		m, f, unit := dataset.Produce, chart.Format(chart.Count), " records/s"
-		if e.Kind == result.Paced {
-			continue
-		}
-		i := e.Base.Interval(m)
-		if i.N == 0 {
-			continue
-		}
-		out = append(out, Tile{Name: heading(e) + ", base", Value: f(i.Median) + unit, Small: fmt.Sprintf("%s, n = %d", bracket(i, f), i.N)})
 	}
 	t := v.tally()
 	runs := Tile{Name: "runs", Value: fmt.Sprintf("%d valid", t.valid)}
@@ -272,4 +268,12 @@ func tiles(v *view) []Tile {
 		noise = Tile{Name: "noise floor", Value: "±" + chart.Percent(ratio), Small: "same configuration under two names"}
 	}
 	return append(out, runs, noise)
+}
+
+// extent is an interval with its sample size.
+func extent(i result.Interval) string {
+	if i.N < 2 {
+		return fmt.Sprintf("n = %d", i.N)
+	}
+	return fmt.Sprintf("%s, n = %d", bracket(i, chart.Count), i.N)
 }

@@ -126,7 +126,7 @@ func heading(e *dataset.Experiment) string {
 	if size := recordSize(e); size > 0 {
 		parts = append(parts, chart.Bytes(float64(size))+" records")
 	}
-	if k := kindWord(e); k != "" && !strings.Contains(e.Name, k) {
+	if k := kindWord(e); k != "" && !strings.Contains(e.Name, string(e.Kind)) {
 		parts = append(parts, k)
 	}
 	return strings.Join(parts, " · ")
