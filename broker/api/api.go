@@ -28,6 +28,8 @@ import (
 
 // Controller changes topics and configurations; *controller.Controller is one.
 type Controller interface {
+	// IsController reports whether this broker holds the office.
+	IsController() bool
 	// CreateTopic creates a topic, or only checks that it could.
 	CreateTopic(ctx context.Context, r controller.TopicRequest) (controller.TopicInfo, error)
 	// DeleteTopic deletes the topic of that name.

@@ -25,7 +25,7 @@ func describeCluster(s *Server, req *kmsg.DescribeClusterRequest) kmsg.Response 
 		return resp
 	}
 	view := s.o.Metadata.View()
-	resp.ClusterID, resp.ControllerID = s.o.ClusterID, view.ControllerID
+	resp.ClusterID, resp.ControllerID = s.o.ClusterID, s.controllerID()
 	for _, b := range view.Brokers() {
 		broker := kmsg.NewDescribeClusterResponseBroker()
 		broker.NodeID, broker.Host, broker.Port, broker.Rack = b.ID, b.Host, b.Port, rack(b)

@@ -68,7 +68,6 @@ func newClusterOn(t testing.TB, fs vfs.FS, dir string, settings map[string]strin
 	c.sink = NewSink(1, configs, replicas, view, logger)
 	c.sink.BrokersChanged([]znode.Broker{{ID: 1, Host: "127.0.0.1", Port: 9092}})
 	c.control = &fakeController{sink: c.sink, topics: map[string]controller.TopicInfo{}, configs: map[string]map[string]string{}}
-	view.SetController(1)
 	c.server = New(Options{
 		BrokerID: 1, ClusterID: "test-cluster", Configs: configs, Replicas: replicas, Metadata: view,
 		Controller: c.control, Producers: &fakeBlocks{}, Clock: c.clock, Logger: logger,
@@ -103,6 +102,8 @@ type fakeController struct {
 	topics  map[string]controller.TopicInfo
 	configs map[string]map[string]string
 }
+
+func (f *fakeController) IsController() bool { return true }
 
 func (f *fakeController) CreateTopic(_ context.Context, r controller.TopicRequest) (controller.TopicInfo, error) {
 	f.mu.Lock()

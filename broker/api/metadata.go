@@ -15,7 +15,7 @@ import (
 func describeMetadata(s *Server, req *kmsg.MetadataRequest) kmsg.Response {
 	view := s.o.Metadata.View()
 	resp := kmsg.NewPtrMetadataResponse()
-	resp.ClusterID, resp.ControllerID = &s.o.ClusterID, view.ControllerID
+	resp.ClusterID, resp.ControllerID = &s.o.ClusterID, s.controllerID()
 	resp.AuthorizedOperations = unknownOperations
 	for _, b := range view.Brokers() {
 		broker := kmsg.NewMetadataResponseBroker()
@@ -41,6 +41,14 @@ func describeMetadata(s *Server, req *kmsg.MetadataRequest) kmsg.Response {
 		}
 	}
 	return resp
+}
+
+// controllerID is who changes topics; −1 while nobody is known to.
+func (s *Server) controllerID() int32 {
+	if s.o.Controller.IsController() {
+		return s.o.BrokerID
+	}
+	return -1
 }
 
 // topicQuestion tells questions apart: each is answered once.

@@ -16,16 +16,15 @@ import (
 // view and the configuration: what LeaderAndIsr, StopReplica and UpdateMetadata
 // requests do between brokers. It is confined to the controller's goroutine.
 type Sink struct {
-	brokerID int32
 	configs  *Configs
 	replicas *replica.Manager
 	metadata *metadata.Cache
 	logger   *slog.Logger
 }
 
-// NewSink returns a sink for this broker.
+// NewSink returns the given broker's sink.
 func NewSink(brokerID int32, configs *Configs, replicas *replica.Manager, view *metadata.Cache, logger *slog.Logger) *Sink {
-	return &Sink{brokerID: brokerID, configs: configs, replicas: replicas, metadata: view, logger: logger}
+	return &Sink{configs: configs, replicas: replicas, metadata: view, logger: logger.With("broker", brokerID)}
 }
 
 var _ controller.Sink = (*Sink)(nil)
@@ -46,7 +45,6 @@ func (k *Sink) ApplyPartitions(states []controller.PartitionState) error {
 		}})
 	}
 	err := k.replicas.Apply(mine)
-	k.metadata.SetController(k.brokerID)
 	k.metadata.Apply(view)
 	return err
 }

@@ -47,11 +47,9 @@ func (t *Topic) Partition(index int32) (p Partition, ok bool) {
 
 // View is the cluster at one moment. It is immutable.
 type View struct {
-	// ControllerID is −1 while no controller is known.
-	ControllerID int32
-	brokers      []Broker
-	byName       map[string]*Topic
-	byID         map[[16]byte]*Topic
+	brokers []Broker
+	byName  map[string]*Topic
+	byID    map[[16]byte]*Topic
 }
 
 // Brokers lists the live brokers by id; the slice is shared and read-only.
@@ -89,17 +87,12 @@ type Cache struct {
 // NewCache returns a cache whose view is empty.
 func NewCache() *Cache {
 	c := &Cache{}
-	c.view.Store(&View{ControllerID: -1, byName: map[string]*Topic{}, byID: map[[16]byte]*Topic{}})
+	c.view.Store(&View{byName: map[string]*Topic{}, byID: map[[16]byte]*Topic{}})
 	return c
 }
 
 // View returns the current view.
 func (c *Cache) View() *View { return c.view.Load() }
-
-// SetController notes who the controller is; −1 for none.
-func (c *Cache) SetController(id int32) {
-	c.change(func(v *View) { v.ControllerID = id })
-}
 
 // SetBrokers replaces the live brokers.
 func (c *Cache) SetBrokers(brokers []Broker) {

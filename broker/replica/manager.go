@@ -34,6 +34,8 @@ type foundLog struct {
 	log     *commitlog.Log
 	dir     *logDir
 	topicID [16]byte // zero where the log directory names none
+
+	appendEngine string // that log was opened with
 }
 
 // New returns a manager that Open brings to life.

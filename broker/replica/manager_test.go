@@ -408,3 +408,37 @@ func TestHighWatermark(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigKnownAfterStart: a log that was opened before its topic's
+// configuration was known gets it once the partition is applied, the append engine
+// included.
+func TestConfigKnownAfterStart(t *testing.T) {
+	h := newHost(t, vfs.OS{}, t.TempDir())
+	mapped := func(c *TopicConfig) { c.AppendEngine, c.Log.MaxMessageBytes = "mapped", 80 }
+	h.set("t", mapped)
+	h.open()
+	h.lead("t", 1, 1)
+	h.append("t", 0, "x")
+	h.close()
+
+	known := h.configs["t"]
+	for _, engine := range []string{"mapped", "buffered"} {
+		delete(h.configs, "t")
+		h.open()
+		h.configs["t"] = known
+		h.set("t", func(c *TopicConfig) { c.AppendEngine = engine })
+		h.lead("t", 1, 1)
+		p := h.Partition("t", 0)
+		if _, _, err := p.Append(testBatch("a value that is long enough"), 1, commitlog.Client); !errors.Is(err, record.ErrTooLarge) {
+			t.Errorf("%s: append over max.message.bytes: %v, want ErrTooLarge", engine, err)
+		}
+		h.append("t", 0, "y")
+		h.close()
+	}
+	h.open()
+	defer h.close()
+	h.lead("t", 1, 1)
+	if got := h.Partition("t", 0).LogEndOffset(); got != 3 {
+		t.Errorf("log end offset %d, want 3", got)
+	}
+}

@@ -147,13 +147,20 @@ func (m *Manager) openFound(c candidate) (*foundLog, error) {
 	if found {
 		f.topicID = meta.TopicID
 	}
-	if f.log, err = m.openLog(c.dir, c.id, m.o.Config(c.id.Topic)); err != nil {
+	config := m.o.Config(c.id.Topic)
+	f.appendEngine = config.AppendEngine
+	f.log, err = m.openLog(c.dir, c.id, config, commitlog.OpenState{
+		CleanShutdown:  c.dir.clean,
+		RecoveryPoint:  c.dir.recoveryPoints[c.id],
+		LogStartOffset: c.dir.logStarts[c.id],
+	})
+	if err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-func (m *Manager) openLog(d *logDir, id ID, c TopicConfig) (*commitlog.Log, error) {
+func (m *Manager) openLog(d *logDir, id ID, c TopicConfig, state commitlog.OpenState) (*commitlog.Log, error) {
 	path := logPath(d.path, id)
 	o, err := m.logOptions(c)
 	if err == nil {
@@ -162,11 +169,7 @@ func (m *Manager) openLog(d *logDir, id ID, c TopicConfig) (*commitlog.Log, erro
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	log, err := commitlog.Open(m.o.FS, path, o, commitlog.OpenState{
-		CleanShutdown:  d.clean,
-		RecoveryPoint:  d.recoveryPoints[id],
-		LogStartOffset: d.logStarts[id],
-	}, m.o.Clock)
+	log, err := commitlog.Open(m.o.FS, path, o, state, m.o.Clock)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -215,15 +218,39 @@ func (m *Manager) claim(t *Topic, id ID) (*foundLog, error) {
 		return nil, nil
 	}
 	delete(m.found, id)
-	if f.topicID == t.ID {
-		return f, nil
-	}
 	if f.topicID == ([16]byte{}) {
-		return f, m.writeTopicID(f.dir, id, t.ID)
+		f.topicID = t.ID
+		if err := m.writeTopicID(f.dir, id, t.ID); err != nil {
+			return nil, errors.Join(err, f.log.Close())
+		}
+	}
+	if f.topicID == t.ID {
+		return f, m.adopt(f, id, *t.Config())
 	}
 	m.o.Logger.Warn("log of a deleted topic of the same name is removed", "partition", id.String())
 	f.dir.dropCheckpoints(id)
 	return nil, f.log.Delete()
+}
+
+// adopt gives a log that was opened with what was known at start the topic's
+// configuration. An append engine changes at a roll, so for another one the log is
+// opened again.
+func (m *Manager) adopt(f *foundLog, id ID, c TopicConfig) error {
+	if c.AppendEngine == f.appendEngine {
+		o, err := m.logOptions(c)
+		if err == nil {
+			err = f.log.Reconfigure(o)
+		}
+		return err
+	}
+	end := f.log.LogEndOffset()
+	start := f.log.LogStartOffset()
+	if err := f.log.Close(); err != nil {
+		return err
+	}
+	var err error
+	f.log, err = m.openLog(f.dir, id, c, commitlog.OpenState{CleanShutdown: true, RecoveryPoint: end, LogStartOffset: start})
+	return err
 }
 
 func (m *Manager) create(t *Topic, id ID) (*foundLog, error) {
@@ -232,7 +259,7 @@ func (m *Manager) create(t *Topic, id ID) (*foundLog, error) {
 		return nil, err
 	}
 	d.dropCheckpoints(id)
-	log, err := m.openLog(d, id, *t.Config())
+	log, err := m.openLog(d, id, *t.Config(), commitlog.OpenState{CleanShutdown: true})
 	if err != nil {
 		return nil, err
 	}
