@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+"os"
+"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +29,7 @@ import (
 
 // callSize bounds one sendfile(2). The kernel passes file pages through a pipe
 // of sixteen and, with more to send, waits for the socket in between.
-const callSize = 128 << 10
+var callSize = func() int64 { n, _ := strconv.Atoi(os.Getenv("CALL")); return int64(n) << 10 }()
 
 // Spec names the engine.
 func Spec() engines.ReadSpec {
