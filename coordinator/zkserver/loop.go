@@ -43,8 +43,9 @@ func (s *Server) loop() {
 		select {
 		case t := <-s.tasks:
 			s.handle(t)
-		case <-s.ticks:
+		case late := <-s.ticks:
 			ticked = true
+			s.stalled = max(s.stalled, late)
 		case <-s.quit:
 			return
 		}
@@ -78,9 +79,11 @@ func (s *Server) drain() {
 // one is due.
 func (s *Server) commit() error {
 	if len(s.txns) > 0 {
+		began := s.o.Clock.Now()
 		if err := s.store.append(s.txns); err != nil {
 			return err
 		}
+		s.stalled = max(s.stalled, s.o.Clock.Now().Sub(began))
 		clear(s.txns)
 		s.txns = s.txns[:0]
 	}
@@ -181,6 +184,10 @@ func (s *Server) nowMs() int64 { return s.o.Clock.Now().UnixMilli() }
 // containers and TTL nodes.
 func (s *Server) tick() {
 	now := s.nowMs()
+	if s.stalled > s.o.TickTime {
+		s.graceSessions(now)
+	}
+	s.stalled = 0
 	for _, id := range s.expiry.Due(now) {
 		s.o.Logger.Info("session expired", "session", fmt.Sprintf("%#x", id))
 		s.endSession(id)
@@ -195,6 +202,20 @@ func (s *Server) tick() {
 	s.nextReapMs = now + s.o.ReapInterval.Milliseconds()
 	for _, path := range s.tree.Reapable(now) {
 		s.write(tree.Request{TimeMs: now, Ops: []tree.Op{{Kind: tree.OpReap, Path: path}}})
+	}
+}
+
+// graceSessions gives every session its whole time again after this process or
+// its disk stood still: pings may lie unread in the sockets, and a client that
+// shares the process could not send any.
+func (s *Server) graceSessions(nowMs int64) {
+	s.o.Logger.Warn("the server stood still; sessions get their time again", "for", s.stalled)
+	for _, session := range s.tree.Sessions() {
+		timeout := session.TimeoutMs
+		if c := s.owners[session.ID]; c != nil {
+			timeout = c.timeout
+		}
+		s.expiry.Touch(session.ID, int64(timeout), nowMs)
 	}
 }
 

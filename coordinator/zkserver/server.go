@@ -94,10 +94,10 @@ type Server struct {
 	store    *store
 	started  time.Time
 
-	tasks chan task     // connections → loop
-	ticks chan struct{} // clock → loop, capacity 1
-	quit  chan struct{} // closed by stop
-	done  chan struct{} // closed when everything has ended
+	tasks chan task          // connections → loop
+	ticks chan time.Duration // clock → loop, how late the tick is; capacity 1
+	quit  chan struct{}      // closed by stop
+	done  chan struct{}      // closed when everything has ended
 	work  sync.WaitGroup
 
 	// Owned by the loop.
@@ -110,6 +110,7 @@ type Server struct {
 	batched     int             // bytes of this batch, logged and answered
 	nextSession int64
 	nextReapMs  int64
+	stalled     time.Duration // longest write to the log since the last tick
 	stats       stats
 
 	mu    sync.Mutex // guards the following
@@ -135,12 +136,12 @@ func Start(l net.Listener, o Options) (*Server, error) {
 	}
 	s := &Server{
 		o: o, listener: l, store: st, tree: t, started: now,
-		tasks: make(chan task, taskQueue), ticks: make(chan struct{}, 1),
+		tasks: make(chan task, taskQueue), ticks: make(chan time.Duration, 1),
 		quit: make(chan struct{}), done: make(chan struct{}),
 		expiry: tree.NewExpiry(o.TickTime.Milliseconds()),
 		owners: map[int64]*conn{}, watchers: map[int64]*conn{}, conns: map[*conn]struct{}{},
-		// As ZooKeeper numbers them: unique across restarts, the top byte free.
-		nextSession: int64(uint64(now.UnixMilli()) << 24 >> 8),
+		// As ZooKeeper numbers them, the top byte free; never one that was used.
+		nextSession: max(int64(uint64(now.UnixMilli())<<24>>8), t.LastSessionID()),
 		nextReapMs:  now.Add(o.ReapInterval).UnixMilli(),
 	}
 	for _, session := range t.Sessions() {
@@ -221,10 +222,11 @@ func (s *Server) armTimer() {
 		return
 	}
 	tick := s.o.TickTime.Milliseconds()
-	wait := tick - s.o.Clock.Now().UnixMilli()%tick
-	s.timer = s.o.Clock.AfterFunc(time.Duration(wait)*time.Millisecond, func() {
+	now := s.o.Clock.Now()
+	wait := time.Duration(tick-now.UnixMilli()%tick) * time.Millisecond
+	s.timer = s.o.Clock.AfterFunc(wait, func() {
 		select {
-		case s.ticks <- struct{}{}:
+		case s.ticks <- s.o.Clock.Now().Sub(now.Add(wait)):
 		default: // the loop has not seen the last one yet
 		}
 		s.armTimer()

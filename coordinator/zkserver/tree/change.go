@@ -143,6 +143,7 @@ func (t *Tree) apply(c Change, txn Txn) (undo func()) {
 		return func() { *n = before }
 	case SessionOpened:
 		t.sessions[c.Session.ID] = &session{c.Session, map[string]struct{}{}}
+		t.lastID = max(t.lastID, c.Session.ID)
 	case SessionClosed:
 		delete(t.sessions, c.Session.ID)
 	}

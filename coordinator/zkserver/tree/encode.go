@@ -125,6 +125,7 @@ func readSession(r *jute.Reader) Session {
 // their connections.
 func (t *Tree) AppendSnapshot(w *jute.Writer) {
 	w.Int64(t.zxid)
+	w.Int64(t.lastID)
 	w.Int32(int32(len(t.sessions)))
 	for _, s := range t.Sessions() {
 		appendSession(w, s)
@@ -151,7 +152,7 @@ func (t *Tree) AppendSnapshot(w *jute.Writer) {
 // ReadSnapshot rebuilds a tree from what AppendSnapshot wrote.
 func ReadSnapshot(r *jute.Reader) (*Tree, error) {
 	t := New()
-	t.zxid = r.Int64()
+	t.zxid, t.lastID = r.Int64(), r.Int64()
 	for range r.Count(32) {
 		s := readSession(r)
 		if r.Err() == nil {

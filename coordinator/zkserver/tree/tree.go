@@ -96,6 +96,7 @@ type session struct {
 // place.
 type Tree struct {
 	zxid     int64
+	lastID   int64 // highest id that a session ever had
 	nodes    map[string]*node
 	sessions map[int64]*session
 	fleeting map[string]struct{} // containers and TTL nodes
@@ -126,6 +127,9 @@ func New() *Tree {
 
 // Zxid is the number of the last transaction.
 func (t *Tree) Zxid() int64 { return t.zxid }
+
+// LastSessionID is the highest id that a session ever had; ids above it are new.
+func (t *Tree) LastSessionID() int64 { return t.lastID }
 
 // NodeCount is the number of znodes.
 func (t *Tree) NodeCount() int { return len(t.nodes) }
