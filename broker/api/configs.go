@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"maps"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,8 +120,8 @@ func replicaConfig(b *config.Broker, t config.Topic) replica.TopicConfig {
 	}
 	o.FileDeleteDelay = time.Duration(t.FileDeleteDelayMs) * time.Millisecond
 	o.FlushMessages, o.FlushMs = t.FlushMessages, t.FlushMs
-	if t.Flush == config.FlushBatch {
-		o.FlushMessages = 1
+	if t.Flush == config.FlushBatch || t.FlushMessages == 1 {
+		r.SyncedAcks, o.FlushMessages = true, math.MaxInt64
 	}
 	o.LogAppendTime = t.LogAppendTime()
 	o.Compression, o.CompressionLevel = compression(t)

@@ -20,7 +20,7 @@ var (
 	errUnknownTopic     = errors.New("unknown topic")
 	errUnknownTopicID   = errors.New("unknown topic id")
 	errInvalidAcks      = errors.New("acks must be -1, 0 or 1")
-	errTimedOut         = errors.New("replicas did not confirm in time")
+	errTimedOut         = errors.New("the batch was appended, but not confirmed in time")
 	errDeletionDisabled = errors.New("delete.topic.enable is false")
 )
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 	"time"
@@ -62,7 +63,7 @@ func handleProduce(s *Server, c call) {
 	for i := range p.parts {
 		p.append(&p.parts[i])
 	}
-	if p.acks == replica.AckAll && !p.replicated() {
+	if p.acks != 0 && !p.acknowledged() {
 		p.park()
 		return
 	}
@@ -150,8 +151,8 @@ func (s *Server) absent(topic string, index int32) error {
 	return replica.ErrUnknownPartition
 }
 
-// replicated reports whether every batch is below the high watermark.
-func (p *produce) replicated() bool {
+// acknowledged reports whether every batch that was appended may be answered.
+func (p *produce) acknowledged() bool {
 	for i := range p.parts {
 		part := &p.parts[i]
 		if part.err != nil {
@@ -160,41 +161,57 @@ func (p *produce) replicated() bool {
 		if part.err = part.partition.Check(replica.AnyEpoch); part.err != nil {
 			continue
 		}
-		if part.partition.HighWatermark() <= part.info.LastOffset {
+		if !part.partition.Acknowledged(part.info.LastOffset, p.acks) {
 			return false
 		}
 	}
 	return true
 }
 
-// park waits for the high watermarks; produce is a purgatory.Operation.
+// syncTimeout bounds the wait of acks=1 for a sync; the timeout of a request is
+// for replicas.
+const syncTimeout = time.Minute
+
+// park waits for replicas and syncs; produce is a purgatory.Operation. The frame
+// goes back at once: what is still needed of it is copied.
 func (p *produce) park() {
 	keys := make([]*purgatory.Key, 0, len(p.parts))
 	for i := range p.parts {
 		part := &p.parts[i]
 		part.records = nil
+		if part.partition == nil {
+			part.topic = bytes.Clone(part.topic)
+			continue
+		}
+		part.topic = nil
 		if part.err == nil {
 			keys = append(keys, &part.partition.Changed)
 		}
 	}
+	p.call.body, p.call.header.ClientID = nil, nil
+	p.call.to.ReleaseBody()
 	p.wake()
-	p.server.purgatory.Park(p, p.timeout, keys...)
+	timeout := p.timeout
+	if p.acks != replica.AckAll {
+		timeout = syncTimeout
+	}
+	p.server.purgatory.Park(p, timeout, keys...)
 }
 
-// TryComplete answers once every batch is replicated.
+// TryComplete answers once every batch may be.
 func (p *produce) TryComplete() bool {
-	if !p.replicated() {
+	if !p.acknowledged() {
 		return false
 	}
 	p.finish()
 	return true
 }
 
-// Expire answers that what is not replicated took too long.
+// Expire answers that what is not there yet took too long.
 func (p *produce) Expire() {
 	for i := range p.parts {
 		part := &p.parts[i]
-		if part.err == nil && part.partition.HighWatermark() <= part.info.LastOffset {
+		if part.err == nil && !part.partition.Acknowledged(part.info.LastOffset, p.acks) {
 			part.err = errTimedOut
 		}
 	}

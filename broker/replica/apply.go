@@ -101,8 +101,9 @@ func (p *Partition) become(s *State) {
 		}
 	}
 	p.lead.Store(l)
-	if l.leader == p.self {
-		p.advance(l)
+	p.advance(l)
+	if l.leader == p.self && p.Topic.Config().SyncedAcks {
+		p.flushSoon() // the tail from before counts once it is synced
 	}
 }
 

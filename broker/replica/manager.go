@@ -27,6 +27,8 @@ type Manager struct {
 	found  map[ID]*foundLog // opened at start, not yet claimed by Apply
 	closed bool
 	tasks  []*task // written by Open alone
+
+	background sync.WaitGroup // flushes under way
 }
 
 // foundLog is a log that was on disk at start.
@@ -172,6 +174,9 @@ func (m *Manager) reconfigure(t *Topic) error {
 	for _, p := range t.Partitions() {
 		if err := p.log.Reconfigure(o); err != nil {
 			return fmt.Errorf("configure %s-%d: %w", t.Name, p.Index, err)
+		}
+		if c.SyncedAcks {
+			p.flushSoon()
 		}
 	}
 	return nil

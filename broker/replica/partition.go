@@ -26,8 +26,10 @@ type Partition struct {
 	// and when the replica goes away. Wake is called with no lock held.
 	Changed purgatory.Key
 
-	self int32
-	dir  *logDir
+	self       int32
+	dir        *logDir
+	flush      flusher
+	background *sync.WaitGroup // the manager's; for flushes under way
 
 	log *commitlog.Log
 
@@ -119,15 +121,21 @@ func (p *Partition) Append(b record.Batch, acks int16, o commitlog.AppendOrigin)
 	if err != nil {
 		return info, false, p.failed("append", err)
 	}
+	if p.Topic.Config().SyncedAcks {
+		p.flushSoon()
+	}
 	return info, p.advance(l), nil
 }
 
 // advance applies the commit rule and reports whether the high watermark moved.
 // mu is held, so l is the current leadership.
 func (p *Partition) advance(l *leadership) bool {
+	if l.leader != p.self {
+		return false
+	}
 	for {
 		current := p.hw.Load()
-		next := highWatermark(current, p.log.LogEndOffset(), p.self, l.isr)
+		next := highWatermark(current, p.counted(), p.self, l.isr)
 		if next == current {
 			return false
 		}

@@ -203,7 +203,7 @@ func (m *Manager) open(t *Topic, index int32) (*Partition, error) {
 			return nil, err
 		}
 	}
-	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, dir: f.dir, log: f.log}
+	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, dir: f.dir, log: f.log, background: &m.background}
 	p.lead.Store(&leadership{leader: -1, epoch: -1, partitionEpoch: -1})
 	p.hw.Store(min(max(f.dir.highWatermarks[id], f.log.LogStartOffset()), f.log.LogEndOffset()))
 	f.dir.add(p)

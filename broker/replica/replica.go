@@ -47,6 +47,10 @@ type TopicConfig struct {
 	AppendEngine, ReadEngine string
 	// Log configures each log; Append and Read are filled in from the names.
 	Log commitlog.Options
+	// SyncedAcks lets records count as written only once they are synced: for
+	// acks=1, for acks=all and for the high watermark. Log.FlushMessages is then
+	// best out of reach, as appends ask for syncs themselves.
+	SyncedAcks bool
 	// MinInsyncReplicas is how many in-sync replicas acks=all needs.
 	MinInsyncReplicas int32
 }

@@ -83,7 +83,7 @@ func (m *Manager) applyRetention() {
 		}
 		deleted, err := p.log.ApplyRetention(now, p.HighWatermark())
 		if err != nil {
-			m.background("apply retention", p, err)
+			m.backgroundFailed("apply retention", p, err)
 		} else if deleted > 0 {
 			m.o.Logger.Info("old segments were deleted", "partition", p.ID().String(), "segments", deleted)
 		}
@@ -97,8 +97,8 @@ func (m *Manager) expireProducers() {
 	}
 }
 
-// background deals with an error that nobody waits for.
-func (m *Manager) background(operation string, p *Partition, err error) {
+// backgroundFailed deals with an error that nobody waits for.
+func (m *Manager) backgroundFailed(operation string, p *Partition, err error) {
 	if err = p.failed(operation, err); !errors.Is(err, ErrStorage) && !p.lead.Load().stopped {
 		m.o.Logger.Warn("background work failed", "operation", operation, "partition", p.ID().String(), "error", err)
 	}
@@ -130,6 +130,7 @@ func (m *Manager) Close(brokerEpoch int64) error {
 	for _, p := range m.partitions() {
 		note(p.dir, "close "+p.ID().String(), p.close())
 	}
+	m.background.Wait()
 	for _, d := range m.dirs {
 		if !failed[d] {
 			d.checkpointRecoveryPoints()
