@@ -57,8 +57,8 @@ func (l *Log) readFrom(v *view, offset, maxBytes, bound int64, minOne bool) (Rea
 	bound = min(bound, v.end)
 	for i := v.floor(offset); i < len(v.segments) && max(offset, v.segments[i].base) < bound; i++ {
 		found, err := v.readSegment(i, &info, offset, maxBytes, bound, minOne)
-		for retry := 0; errors.Is(err, errIndexLies) && i < len(v.segments)-1 && retry < 1; retry++ {
-			if err = v.segments[i].repair(); err == nil {
+		if errors.Is(err, errIndexLies) && i < len(v.segments)-1 {
+			if err = l.repair(v, i); err == nil {
 				found, err = v.readSegment(i, &info, offset, maxBytes, bound, minOne)
 			}
 		}
@@ -67,6 +67,24 @@ func (l *Log) readFrom(v *view, offset, maxBytes, bound int64, minOne bool) (Rea
 		}
 	}
 	return info, nil
+}
+
+// repair rebuilds the indexes of segments[i], which turned out not to match the
+// log. In a view that was overtaken the segment may be active by now, and the
+// mismatch a reader's in between: nothing is touched, the reader looks again.
+func (l *Log) repair(v *view, i int) error {
+	l.maintenance.Lock()
+	defer l.maintenance.Unlock()
+	if l.stale(v) {
+		return errIndexLies
+	}
+	s := v.segments[i]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone {
+		return errSegmentGone
+	}
+	return s.rebuildIndexes()
 }
 
 // readSegment fills info from segments[i]; found is false when the segment has

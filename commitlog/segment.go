@@ -54,7 +54,7 @@ func (s *segment) path(suffix string) string {
 // acquire makes the fields below mu usable until release.
 func (s *segment) acquire() error {
 	s.mu.RLock()
-	if s.reader != nil && !s.gone {
+	if s.reader != nil && s.offsets != nil && !s.gone {
 		return nil
 	}
 	s.mu.RUnlock()
@@ -75,14 +75,14 @@ func (s *segment) open() error {
 	if s.gone {
 		return errSegmentGone
 	}
-	if s.reader != nil {
-		return nil
-	}
 	if err := s.openFile(); err != nil {
 		return err
 	}
 	if err := s.openIndexes(); err != nil {
 		return err
+	}
+	if s.reader != nil {
+		return nil
 	}
 	reader, err := s.read.Open(s.file, s.options)
 	if err != nil {
@@ -206,16 +206,6 @@ func (s *segment) closeIndexes() error {
 	}
 	s.offsets, s.times = nil, nil
 	return err
-}
-
-// repair rebuilds indexes that turned out not to match the log.
-func (s *segment) repair() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gone {
-		return errSegmentGone
-	}
-	return s.rebuildIndexes()
 }
 
 // setRead exchanges the read engine; the former one lives on until its chunks

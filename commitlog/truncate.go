@@ -12,9 +12,15 @@ import (
 // what the leader epochs and the producer state know of them. The log end offset
 // becomes offset, or less where a batch begins before offset and reaches it. An
 // offset at or after the log end offset changes nothing; one before the log start
-// offset drops everything, as TruncateFullyAndStartAt. The truncation is durable
-// on return. After an error the log is failed.
+// offset drops everything, as TruncateFullyAndStartAt. Chunks of what is dropped
+// from a segment that stays end in an error or show what is appended next; a
+// follower's readers learn of it by the leader epoch. The truncation is durable
+// on return. A negative offset is ErrOffsetOutOfRange; after any other error the
+// log is failed.
 func (l *Log) TruncateTo(offset int64) error {
+	if offset < 0 {
+		return ErrOffsetOutOfRange
+	}
 	l.maintenance.Lock()
 	defer l.maintenance.Unlock()
 	if err := l.sealAll(); err != nil {
@@ -43,6 +49,9 @@ func (l *Log) TruncateTo(offset int64) error {
 // TruncateFullyAndStartAt drops everything and makes offset both log start and
 // log end offset, as a follower does whose next offset the leader no longer has.
 func (l *Log) TruncateFullyAndStartAt(offset int64) error {
+	if offset < 0 {
+		return ErrOffsetOutOfRange
+	}
 	l.maintenance.Lock()
 	defer l.maintenance.Unlock()
 	if err := l.sealAll(); err != nil {
