@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -30,15 +31,37 @@ func openAdmin(ctx context.Context, o Options) (*admin, error) {
 	for name, value := range o.Load.Topic {
 		configs[name] = &value
 	}
-	answer, err := a.kadm.CreateTopic(ctx, int32(o.Load.Partitions), 1, configs, o.Topic)
-	if err == nil {
-		err = answer.Err
-	}
-	if err != nil {
+	if err := a.create(ctx, configs); err != nil {
 		client.Close()
-		return nil, fmt.Errorf("create topic %s (%d partitions, %v): %w: %s", o.Topic, o.Load.Partitions, o.Load.Topic, err, answer.ErrMessage)
+		return nil, fmt.Errorf("create topic %s (%d partitions, %v): %w", o.Topic, o.Load.Partitions, o.Load.Topic, err)
 	}
 	return a, nil
+}
+
+// controllerWithin is how long a fresh cluster may take to elect a controller.
+const controllerWithin = 15 * time.Second
+
+// create creates the topic, and tries again while there is no controller yet.
+func (a *admin) create(ctx context.Context, configs map[string]*string) error {
+	deadline := time.Now().Add(controllerWithin)
+	for {
+		answer, err := a.kadm.CreateTopic(ctx, int32(a.partitions), 1, configs, a.topic)
+		if err == nil && answer.Err == nil {
+			return nil
+		}
+		if err == nil || answer.Err != nil {
+			err = fmt.Errorf("%w: %s", answer.Err, answer.ErrMessage)
+		}
+		if !kerr.IsRetriable(err) && !kgo.IsRetryableBrokerErr(err) || time.Now().After(deadline) || ctx.Err() != nil {
+			return err
+		}
+		timer := time.NewTimer(20 * time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
 }
 
 func (a *admin) close() { a.client.Close() }

@@ -64,16 +64,18 @@ type pending struct {
 	record    kgo.Record
 	value     []byte
 	due, sent int64
+	// settled is the record's promise, made once.
+	settled func(*kgo.Record, error)
 }
 
 // maxBuffered bounds the records a producing client holds.
-const maxBuffered = 50_000
+const maxBuffered = 200_000
 
 func (f *franz) producerOptions() []kgo.Opt {
 	l := f.options.Load
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(f.options.Bootstrap), kgo.ClientID(clientID), kgo.DefaultProduceTopic(f.options.Topic),
-		kgo.RecordPartitioner(kgo.RoundRobinPartitioner()),
+		kgo.RecordPartitioner(kgo.UniformBytesPartitioner(l.BatchBytes, false, false, nil)),
 		kgo.ProducerBatchMaxBytes(int32(l.BatchBytes)), kgo.ProducerLinger(l.Linger),
 		kgo.MaxBufferedRecords(maxBuffered), kgo.MaxProduceRequestsInflightPerBroker(l.InFlight),
 		kgo.RecordDeliveryTimeout(30 * time.Second),
@@ -102,14 +104,18 @@ func (f *franz) Produce(ctx context.Context, worker int, feed Feed) (int64, erro
 	}
 	defer client.Close()
 	run := &franzRun{feed: feed, sampled: feed.Saturating()}
-	for i := worker; ; i++ {
+	var created time.Time
+	for i := 0; ; i++ {
 		due, ok := feed.Next()
 		if !ok {
 			break
 		}
+		if !run.sampled || i%64 == 0 {
+			created = time.Now() // else the client would ask for each record
+		}
 		p := run.take(f.values[i%len(f.values)])
-		p.due = due
-		p.sent = due
+		p.record.Timestamp = created
+		p.due, p.sent = due, due
 		if !run.sampled {
 			p.sent = schedule.Now()
 			putStamp(p.value, due)
@@ -118,7 +124,7 @@ func (f *franz) Produce(ctx context.Context, worker int, feed Feed) (int64, erro
 		}
 		feed.Sent(due, p.sent, Send{Records: 1, Wire: int64(len(p.value) + recordOverhead)})
 		run.open.Add(1)
-		client.Produce(ctx, &p.record, run.promise(p))
+		client.Produce(ctx, &p.record, p.settled)
 	}
 	if err := client.Flush(ctx); err != nil && ctx.Err() == nil {
 		return run.open.Load(), fmt.Errorf("flush: %w", err)
@@ -144,34 +150,33 @@ func (r *franzRun) take(value []byte) *pending {
 	p, _ := r.pool.Get().(*pending)
 	if p == nil {
 		p = &pending{value: make([]byte, 0, len(value))}
+		p.settled = func(record *kgo.Record, err error) { r.settle(p, record, err) }
 	}
 	p.value = append(p.value[:0], value...)
 	p.record = kgo.Record{Value: p.value}
 	return p
 }
 
-// promise accounts for one record. While saturating the clock is read once in
-// 64 records: latency is then only the length of the client's own queue.
-func (r *franzRun) promise(p *pending) func(*kgo.Record, error) {
-	return func(record *kgo.Record, err error) {
-		defer r.pool.Put(p)
-		r.open.Add(-1)
-		if err != nil {
-			r.feed.Failed(p.due, 1)
-			r.mu.Lock()
-			if r.first == nil && !errors.Is(err, context.Canceled) {
-				r.first = err
-			}
-			r.mu.Unlock()
-			return
+// settle accounts for one record. While saturating the clock is read once in 64
+// records: latency is then only the length of the client's own queue.
+func (r *franzRun) settle(p *pending, record *kgo.Record, err error) {
+	defer r.pool.Put(p)
+	r.open.Add(-1)
+	if err != nil {
+		r.feed.Failed(p.due, 1)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.first == nil && !errors.Is(err, context.Canceled) {
+			r.first = err
 		}
-		if !r.sampled || r.acks%64 == 0 {
-			r.now = schedule.Now()
-		}
-		r.acks++
-		r.feed.Acked(Ack{Due: p.due, Sent: p.sent, Now: r.now, Records: 1, Wire: int64(len(p.value) + recordOverhead),
-			Partition: record.Partition, Offset: record.Offset})
+		return
 	}
+	if !r.sampled || r.acks%64 == 0 {
+		r.now = schedule.Now()
+	}
+	r.acks++
+	r.feed.Acked(Ack{Due: p.due, Sent: p.sent, Now: r.now, Records: 1, Wire: int64(len(p.value) + recordOverhead),
+		Partition: record.Partition, Offset: record.Offset})
 }
 
 func (r *franzRun) failure() error {

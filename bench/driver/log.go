@@ -106,11 +106,12 @@ func (s *logs) Produce(ctx context.Context, worker int, f Feed) (int64, error) {
 			return 0, nil
 		}
 		p := partitions[turn%len(partitions)]
-		batch := own[s.next[p]%int64(len(own))]
+		batch := record.Batch(own[s.next[p]%int64(len(own))])
+		batch.SetBaseOffset(0) // as a producer sends it; the last append wrote its own
 		s.next[p]++
 		sent := schedule.Now()
 		f.Sent(due, sent, Send{s.pool.records, int64(len(batch))})
-		info, err := s.parts[p].AppendAsLeader(record.Batch(batch), 0, commitlog.Client)
+		info, err := s.parts[p].AppendAsLeader(batch, 0, commitlog.Client)
 		if err != nil {
 			f.Failed(due, s.pool.records)
 			return 0, fmt.Errorf("append to partition %d: %w", p, err)

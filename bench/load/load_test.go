@@ -252,3 +252,19 @@ func BenchmarkHarnessCeiling(b *testing.B) {
 		b.ReportMetric(float64(o.Window.AckedPerS), "records/s")
 	}
 }
+
+func BenchmarkFranzAgainstMemory(b *testing.B) {
+	l := cellOf(b, "    workload: {driver: franz, target: memory, producers: 1, consumers: 1, window: 2s, warmup: 300ms, fetch: 1s, bytes: 1GiB}\n")
+	for b.Loop() {
+		s := open(b, l, memory(b))
+		o, err := Produce(b.Context(), s, Options{Load: l, Probe: still{}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(o.Window.AckedPerS), "produced/s")
+		if o, err = Fetch(b.Context(), s, Options{Load: l, Probe: still{}}); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(o.Window.AckedPerS), "consumed/s")
+	}
+}
