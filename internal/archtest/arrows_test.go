@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -26,7 +27,8 @@ var arrows = map[string][]string{
 
 	"engines":              {},
 	"engines/append/...":   {"engines", "internal/vfs", "internal/invariant"},
-	"engines/read/...":     {"engines", "internal/vfs", "internal/invariant"},
+	"engines/read/...":     {"engines", "engines/read/chunk", "internal/vfs", "internal/invariant"},
+	"engines/read/chunk":   {"engines", "internal/invariant"},
 	"engines/catalog":      {"engines", "engines/append/...", "engines/read/..."},
 	"engines/enginetest":   {"engines", "internal/vfs"},
 	"protocol/record":      {"internal/invariant"},
@@ -37,11 +39,10 @@ var arrows = map[string][]string{
 	"commitlog/checkpoint": {"internal/vfs", "internal/invariant"},
 	"commitlog": {"engines", "protocol/record", "internal/vfs", "internal/clock", "internal/invariant",
 		"commitlog/index", "commitlog/epoch", "commitlog/producer", "commitlog/checkpoint"},
-	"commitlog/inspect": {"protocol/record", "internal/vfs", "internal/invariant",
-		"commitlog/index", "commitlog/epoch", "commitlog/producer", "commitlog/checkpoint"},
+	"commitlog/inspect": {"commitlog", "protocol/record", "internal/vfs", "internal/invariant", "commitlog/index", "commitlog/epoch", "commitlog/producer", "commitlog/checkpoint"},
 
 	"coordinator/zkserver/jute":       {},
-	"coordinator/zkserver/tree":       {"internal/invariant"},
+	"coordinator/zkserver/tree":       {"coordinator/zkserver/jute", "internal/invariant"},
 	"coordinator/zkserver":            {"coordinator/zkserver/jute", "coordinator/zkserver/tree", "internal/vfs", "internal/clock", "internal/invariant"},
 	"coordinator/znode":               {"internal/clock", "internal/invariant"},
 	"coordinator/controller/election": {"internal/invariant"},
@@ -56,17 +57,19 @@ var arrows = map[string][]string{
 		"commitlog", "engines", "coordinator/controller", "coordinator/znode", "internal/clock", "internal/invariant"},
 	"broker": {"broker/...", "protocol/...", "commitlog/...", "coordinator/...", "engines", "internal/..."},
 
-	"bench/workload":  {},
-	"bench/schedule":  {},
-	"bench/hist":      {},
-	"bench/stats":     {},
-	"bench/result":    {"bench/hist", "schema"},
-	"bench/driver":    {"protocol/record", "commitlog", "engines", "internal/vfs", "internal/clock"},
-	"bench/load":      {"bench/driver", "bench/schedule", "bench/hist", "bench/result"},
-	"bench/calibrate": {"bench/result", "engines", "protocol/record", "internal/vfs"},
-	"bench/suites":    {},
-	"bench/run":       {"bench/...", "engines", "internal/clock"},
-	"schema":          {},
+	"bench/workload":         {"bench/result", "internal/invariant"},
+	"bench/schedule":         {},
+	"bench/hist":             {},
+	"bench/stats":            {"bench/result"},
+	"bench/result":           {"bench/hist"},
+	"bench/driver":           {"bench/schedule", "bench/workload", "protocol/record", "commitlog", "engines", "internal/vfs", "internal/clock"},
+	"bench/load":             {"bench/driver", "bench/schedule", "bench/hist", "bench/result", "bench/workload"},
+	"bench/calibrate":        {"bench/result", "bench/schedule", "engines", "protocol/record", "internal/vfs"},
+	"bench/suites":           {},
+	"bench/driver/memserver": {"protocol/record", "protocol/wire"},
+	"bench/env":              {"bench/result"},
+	"bench/target":           {"bench/result", "bench/workload"},
+	"bench/run":              {"bench/...", "engines", "internal/clock"},
 
 	"reports/dataset": {"bench/result", "bench/hist", "bench/stats"},
 	"reports/chart":   {"reports/dataset", "bench/result", "bench/hist", "bench/stats"},
@@ -78,7 +81,7 @@ var free = []string{"cmd/...", "e2e/...", "labs/..."}
 
 // homes says where a third-party module may be imported outside tests.
 var homes = map[string][]string{
-	"github.com/twmb/franz-go/pkg/kmsg": {"protocol/wire", "broker/api", "broker/peer", "bench/driver"},
+	"github.com/twmb/franz-go/pkg/kmsg": {"protocol/wire", "broker/api", "broker/peer", "bench/driver/..."},
 	"github.com/twmb/franz-go/pkg/kgo":  {"bench/driver", "cmd/..."},
 	"github.com/go-zookeeper/zk":        {"coordinator/znode"},
 	"github.com/spf13/cobra":            {"cmd/..."},
@@ -187,7 +190,11 @@ func readImports(t *testing.T, root string) map[string][]string {
 			return err
 		}
 		pkg := filepath.ToSlash(rel)
-		imports[pkg] = append(imports[pkg], importPaths(t, file.Imports)...)
+		for _, imp := range importPaths(t, file.Imports) {
+			if !slices.Contains(imports[pkg], imp) {
+				imports[pkg] = append(imports[pkg], imp)
+			}
+		}
 		return nil
 	})
 	if err != nil {
