@@ -1,12 +1,15 @@
 package calibrate
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/goleak"
 
 	"tidemark/bench/result"
@@ -41,9 +44,30 @@ func TestEveryLimitIsTakenAndCleanedUp(t *testing.T) {
 			t.Errorf("%s was not taken", id)
 		}
 	}
+	checkSchema(t, c)
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// checkSchema validates the record as it is written.
+func checkSchema(t *testing.T, c *result.Calib) {
+	t.Helper()
+	schema, err := jsonschema.NewCompiler().Compile("../../schema/calib-v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(v); err != nil {
+		t.Error(err)
 	}
 }
 

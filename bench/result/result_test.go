@@ -1,0 +1,156 @@
+package result
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/perf/benchfmt"
+)
+
+func TestSeriesRoundTrip(t *testing.T) {
+	in := []Row{{TMs: 250, Phase: "warmup", LengthMs: 250, Offered: 1, Accepted: 2, Acked: 3, Failed: 4, Consumed: 5, WireBytes: 6,
+		P50Ns: 7, P99Ns: 8, MaxNs: 9, BrokerCPUNs: 10, ClientCPUNs: 11, BrokerRSS: 12}, {Phase: "fetch"}}
+	var text bytes.Buffer
+	if err := WriteSeries(&text, in); err != nil {
+		t.Fatal(err)
+	}
+	out, err := ReadSeries(bytes.NewReader(text.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(in, out); diff != "" {
+		t.Errorf("rows differ (-want +got):\n%s", diff)
+	}
+	later := strings.Replace(text.String(), "\n", ",added_later\n", 1)
+	later = strings.Replace(later, ",12\n", ",12,99\n", 1)
+	later = strings.TrimSuffix(later, "\n") + ",99\n"
+	if out, err = ReadSeries(strings.NewReader(later)); err != nil || len(out) != 2 {
+		t.Errorf("a later column: %v, %v", out, err)
+	}
+	if _, err := ReadSeries(strings.NewReader(strings.Replace(text.String(), "acked", "acks", 1))); err == nil {
+		t.Error("a renamed column was read")
+	}
+}
+
+func FuzzReadSeries(f *testing.F) {
+	var text bytes.Buffer
+	if err := WriteSeries(&text, []Row{{TMs: 1, Phase: "window"}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text.Bytes())
+	f.Add([]byte("t_ms,phase\n1,x\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rows, err := ReadSeries(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		var again bytes.Buffer
+		if err := WriteSeries(&again, rows); err != nil {
+			t.Fatal(err)
+		}
+		back, err := ReadSeries(&again)
+		if err != nil || len(back) != len(rows) {
+			t.Fatalf("rows that were read do not survive: %v", err)
+		}
+	})
+}
+
+// folder writes a folder with two runs.
+func folder(t *testing.T) *Writer {
+	t.Helper()
+	w, err := Create(t.TempDir(), "s", FolderName(time.Unix(0, 0), "0123456789", "abc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Plan{Schema: PlanSchema, Suite: "s", Commit: "c"}
+	if err := w.Begin([]byte("x"), p, []PlannedRun{{Order: 0, Cell: "a"}, {Order: 1, Cell: "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	for i, cell := range []string{"a", "b"} {
+		r := Run{Schema: RunSchema, Experiment: "burst-1", Cell: cell, Order: i, Axes: map[string]string{"acks": cell}, Driver: "raw",
+			Produce: &Window{WindowNs: 1e9, Acked: 100, AckedPerS: 100}}
+		if err := w.Run(r, Files{Began: time.Unix(1_700_000_000, 0)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func TestDamagedFilesAreNamedAndLeftOut(t *testing.T) {
+	w := folder(t)
+	for name, text := range map[string]string{"cells/a/0/run.json": "{", "calib.json": `{"schema":"calib/v9"}`, "state.json": "[]"} {
+		if err := os.WriteFile(filepath.Join(w.Dir(), name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := Load(w.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Runs) != 1 || f.Runs[0].Cell != "b" || f.Calib != nil || len(f.Problems) != 3 {
+		t.Errorf("runs %v, problems %q: want the whole run and three problems", f.Runs, f.Problems)
+	}
+	if err := os.Remove(filepath.Join(w.Dir(), "resolved.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(w.Dir()); err == nil {
+		t.Error("a folder without a plan was read")
+	}
+}
+
+func TestLatestPointsAtTheNewest(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		w, err := Create(root, "s", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := filepath.EvalSymlinks(filepath.Join(root, "latest"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := filepath.EvalSymlinks(w.Dir())
+		if err != nil || got != want {
+			t.Errorf("latest is %s, want %s (%v)", got, want, err)
+		}
+	}
+	if _, err := Create(root, "s", "two"); err == nil {
+		t.Error("an existing run folder was opened again")
+	}
+}
+
+// TestBenchTextIsBenchstats reads bench.txt with benchstat's own parser.
+func TestBenchTextIsBenchstats(t *testing.T) {
+	f, err := Load(folder(t).Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := WriteBenchText(&text, f.Plan, &Env{Kernel: EnvKernel{OS: "linux"}}, f.Runs); err != nil {
+		t.Fatal(err)
+	}
+	r := benchfmt.NewReader(bytes.NewReader(text.Bytes()), "bench.txt")
+	n := 0
+	for r.Scan() {
+		switch rec := r.Result().(type) {
+		case *benchfmt.Result:
+			n++
+			if v, ok := rec.Value("records/s"); !ok || v != 100 {
+				t.Errorf("%s: records/s %v", rec.Name, v)
+			}
+			if rec.GetConfig("suite") != "s" {
+				t.Errorf("%s: suite %q", rec.Name, rec.GetConfig("suite"))
+			}
+		case *benchfmt.SyntaxError:
+			t.Error(rec)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d results, want 2:\n%s", n, text.String())
+	}
+}
