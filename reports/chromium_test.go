@@ -113,7 +113,7 @@ const copyCosts = `document.querySelector("#cpu details").open = true; document.
 // TestChromium opens a written report from disk: no error, no request but the file
 // itself, every picture drawn within its frame, sorting and copying at work.
 func TestChromium(t *testing.T) {
-	dir := whole(t, "aaaaaa", 6).write()
+	dir := wholeFolder(t)
 	report, err := page.Write(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func panel(t *testing.T, r *page.Report, id string) page.Panel {
 // reader needs: all panels, no fault in any, and a page that is well formed and
 // complete in itself.
 func TestWhole(t *testing.T) {
-	r := load(t, rich(t).write())
+	r := load(t, wholeFolder(t))
 	if *keep != "" {
 		path, err := filepath.Abs(*keep)
 		if err != nil {
@@ -165,7 +165,7 @@ func wellFormed(t *testing.T, svg string) {
 
 // TestGolden holds the whole text of a report against a file a reviewer can read.
 func TestGolden(t *testing.T) {
-	r := load(t, rich(t).write())
+	r := load(t, wholeFolder(t))
 	var got bytes.Buffer
 	if err := r.Markdown(&got); err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func conclusion(r *page.Report, kinds ...string) string {
 // TestConclusion: effects far beyond the noise are named with their direction, and
 // nothing else is.
 func TestConclusion(t *testing.T) {
-	r := load(t, whole(t, "aaaaaa", 6).write())
+	r := load(t, wholeFolder(t))
 	for kind, names := range map[string][]string{
 		"faster":     {"batch.size=1MiB ×2.", "storage.read.engine=mapped +8"},
 		"slower":     {"batch.size=16KiB ×0.4", "compression.type=zstd −4"},
@@ -263,7 +263,7 @@ func TestEmpty(t *testing.T) {
 // TestMissingFiles takes away one file after another: what rests on it says so, and
 // nothing else changes.
 func TestMissingFiles(t *testing.T) {
-	dir := whole(t, "aaaaaa", 6).write()
+	dir := wholeFolder(t)
 	for _, c := range []struct {
 		name, remove string
 		// broken are panels with an error, absent those without data.
@@ -374,9 +374,9 @@ func TestInvalidCellGrey(t *testing.T) {
 
 // TestBrokenFile: a file that cannot be parsed breaks its panel alone.
 func TestBrokenFile(t *testing.T) {
-	s := whole(t, "aaaaaa", 6)
-	dir := s.write()
+	dir := wholeFolder(t)
 	path := filepath.Join(result.RunDir(dir, "curve00", 0), "hist", "response.hgrm")
+	hide(t, dir, "cells/curve00/0/hist/response.hgrm") // and puts it back over ours
 	if err := os.WriteFile(path, []byte("not a histogram\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -393,9 +393,31 @@ func TestBrokenFile(t *testing.T) {
 	}
 }
 
+// TestDamagedRun: one unreadable run.json is named, and the other runs are reported.
+func TestDamagedRun(t *testing.T) {
+	dir := wholeFolder(t)
+	hide(t, dir, "cells/byte00/0/run.json")
+	path := filepath.Join(result.RunDir(dir, "byte00", 0), "run.json")
+	if err := os.WriteFile(path, []byte(`{"schema":`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := load(t, dir)
+	if got := r.Faults(); len(got) != 1 || !strings.Contains(got[0], path) {
+		t.Errorf("faults %q, want one that names %s", got, path)
+	}
+	text := render(t, r)
+	checkPage(t, text)
+	if !strings.Contains(text, "could not be read, and what it holds is in no figure") {
+		t.Error("the page does not say that a file is missing from its figures")
+	}
+	if p := panel(t, r, "throughput"); p.Error != "" || p.Missing != "" {
+		t.Errorf("throughput is gone with one run: %q %q", p.Error, p.Missing)
+	}
+}
+
 // TestUnreadableFolder: the other folders are reported, and the fault is named.
 func TestUnreadableFolder(t *testing.T) {
-	good := whole(t, "aaaaaa", 6).write()
+	good := wholeFolder(t)
 	bad := t.TempDir()
 	r := load(t, bad, good)
 	if len(r.Sections) != 1 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], bad) {
@@ -409,7 +431,12 @@ func TestUnreadableFolder(t *testing.T) {
 
 // TestMachines: folders of different machines share no picture; folders of one do.
 func TestMachines(t *testing.T) {
-	a, b, other := whole(t, "aaaaaa", 6).write(), whole(t, "aaaaaa", 6).write(), whole(t, "bbbbbb", 6).write()
+	small := func(host string) string {
+		s := newSample(t, 7, host, 6)
+		s.burst("burst", 100, 5e6, []cellSpec{{}, {axis: "acks", value: "all"}})
+		return s.write()
+	}
+	a, b, other := small("aaaaaa"), small("aaaaaa"), small("bbbbbb")
 	apart := load(t, a, other)
 	if len(apart.Across) != 1 || apart.Across[0].ID != "machines" {
 		t.Fatalf("two machines: across panels %v, want only what differs", apart.Across)
@@ -435,7 +462,7 @@ func TestMachines(t *testing.T) {
 
 // TestWrite: the files land where they are expected and hold the same report.
 func TestWrite(t *testing.T) {
-	dir := whole(t, "aaaaaa", 6).write()
+	dir := wholeFolder(t)
 	path, err := page.Write(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -462,7 +489,7 @@ func TestWrite(t *testing.T) {
 
 // TestJSON: the report as JSON carries titles, sentences and tables, and no markup.
 func TestJSON(t *testing.T) {
-	data, err := json.Marshal(load(t, whole(t, "aaaaaa", 6).write()))
+	data, err := json.Marshal(load(t, wholeFolder(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,8 +27,6 @@ type sample struct {
 	// host goes into the comparability key.
 	host   string
 	blocks int
-	// responses is how many latencies a paced run records.
-	responses int
 }
 
 // sampleRun is a run with its files.
@@ -48,7 +48,11 @@ type cellSpec struct {
 func newSample(t testing.TB, seed uint64, host string, blocks int) *sample {
 	t.Helper()
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	w, err := result.Create(t.TempDir(), "quick", result.FolderName(began, "abc1234def", host))
+	root, err := os.MkdirTemp(scratch, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := result.Create(root, "quick", result.FolderName(began, "abc1234def", host))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,16 +64,44 @@ func newSample(t testing.TB, seed uint64, host string, blocks int) *sample {
 	return s
 }
 
-// rich is the suite that a quick bench resembles, with enough latencies for p99.9.
-func rich(t testing.TB) *sample { return suite(newSample(t, 42, "aaaaaa", 6), 120_000) }
+// scratch is the directory of all samples; TestMain removes it.
+var scratch string
 
-// whole is the same suite with fewer latencies.
-func whole(t testing.TB, host string, blocks int) *sample {
-	return suite(newSample(t, 42, host, blocks), 12_000)
+// TestMain gives the samples a directory that outlives the test which made them.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "reports")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	scratch = dir
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
 }
 
-func suite(s *sample, responses int) *sample {
-	s.responses = responses
+// shared is a whole invocation that the tests have in common; who changes it puts
+// it back.
+var shared struct {
+	once sync.Once
+	dir  string
+}
+
+// wholeFolder is the folder of a finished invocation that resembles a quick bench.
+func wholeFolder(t testing.TB) string {
+	t.Helper()
+	shared.once.Do(func() { shared.dir = whole(t, "aaaaaa", 6).write() })
+	if shared.dir == "" {
+		t.Fatal("the shared sample could not be made; an earlier test says why")
+	}
+	return shared.dir
+}
+
+// whole is the suite that a quick bench resembles.
+func whole(t testing.TB, host string, blocks int) *sample {
+	s := newSample(t, 42, host, blocks)
 	s.burst("burst", 100, 5.4e6, []cellSpec{
 		{},
 		{axis: "storage.append.engine", value: "mapped", produce: 1.11, cost: 0.9},
@@ -90,8 +122,8 @@ func suite(s *sample, responses int) *sample {
 		{axis: "storage.read.engine", value: "pread", fetch: 0.93},
 		{axis: "batch.size", value: "1MiB", produce: 1.8, batch: 1 << 20},
 	})
-	s.paced("curve", []float64{100e3, 500e3, 1e6, 1.5e6, 2e6})
-	s.paced("latency", []float64{10e3})
+	s.paced("curve", []float64{100e3, 500e3, 1e6, 1.5e6, 2e6}, 4_000)
+	s.paced("latency", []float64{10e3}, 101_000) // enough for p99.9
 	s.sustained("sustained", 60)
 	return s
 }
@@ -188,7 +220,7 @@ func (s *sample) window(rate, wire, cost, ns float64) *result.Window {
 	}
 }
 
-func (s *sample) paced(name string, rates []float64) {
+func (s *sample) paced(name string, rates []float64, responses int) {
 	axis := result.Axis{Name: "rate"}
 	for _, r := range rates {
 		axis.Values = append(axis.Values, fmt.Sprintf("%.0f", r))
@@ -210,16 +242,16 @@ func (s *sample) paced(name string, rates []float64) {
 				r.Produce.AckedPerS = int64(1.72e6)
 				r.Status, r.Reasons = result.Degraded, []string{"86 % of the offered rate achieved"}
 			}
-			s.runs = append(s.runs, sampleRun{r, result.Files{Whole: s.latencies(&r, load)}})
+			s.runs = append(s.runs, sampleRun{r, result.Files{Whole: s.latencies(&r, load, responses)}})
 		}
 	}
 }
 
 // latencies fills histograms of a queue under a load, with one stall that only the
 // response time shows.
-func (s *sample) latencies(r *result.Run, load float64) map[string]*hist.Histogram {
+func (s *sample) latencies(r *result.Run, load float64, responses int) map[string]*hist.Histogram {
 	response, service, late, endToEnd := hist.New(), hist.New(), hist.New(), hist.New()
-	for range s.responses {
+	for range responses {
 		x := 70e3 * math.Exp(s.rng.NormFloat64()*0.35)
 		if s.rng.Float64() < 0.004 {
 			x *= 8

@@ -63,8 +63,8 @@ func writeReport(app *App, output string, folders []string) error {
 		_, err := fmt.Fprintln(w, output)
 		return err
 	})
-	if err == nil && len(r.Problems) > 0 {
-		err = WithCode(ExitInvalid, fmt.Errorf("report: %d of %d folders could not be read: %s", len(r.Problems), len(folders), strings.Join(r.Problems, "; ")))
+	if faults := r.Faults(); err == nil && len(faults) > 0 {
+		err = WithCode(ExitInvalid, fmt.Errorf("the report is written, but not everything could be read: %s", strings.Join(faults, "; ")))
 	}
 	return err
 }

@@ -29,6 +29,9 @@ func (r *Report) Markdown(w io.Writer) error {
 
 func markSection(b *strings.Builder, s Section) {
 	fmt.Fprintf(b, "## %s, %s\n\n**%s**\n\n", s.Suite, s.Name, s.Headline)
+	for _, p := range s.Problems {
+		fmt.Fprintf(b, "> A file of this folder could not be read, and what it holds is in no figure: %s\n\n", p)
+	}
 	if s.About != "" {
 		fmt.Fprintf(b, "%s\n\n", s.About)
 	}

@@ -64,6 +64,9 @@ type Section struct {
 	Tiles      []Tile      `json:"tiles"`
 	Conclusion []Statement `json:"conclusion"`
 	Panels     []Panel     `json:"panels"`
+	// Problems are files of the folder that could not be read; what they hold is in
+	// no figure.
+	Problems []string `json:"problems,omitempty"`
 	// Prefix keeps anchors apart where a report has several sections.
 	Prefix string `json:"-"`
 }
@@ -101,7 +104,7 @@ func section(inv *dataset.Invocation, key string) Section {
 	v := &view{inv}
 	s := Section{
 		Name: inv.Name, Suite: inv.Plan.Suite, About: inv.Plan.About, Taken: inv.Plan.CreatedUTC, Commit: inv.Plan.Commit,
-		Command: strings.Join(inv.Plan.Command, " "), Machine: "an unknown machine", Key: key,
+		Command: strings.Join(inv.Plan.Command, " "), Machine: "an unknown machine", Key: key, Problems: inv.Problems,
 	}
 	if s.Suite == "" {
 		s.Suite = inv.Name
@@ -175,9 +178,18 @@ func (r *Report) Summary(w io.Writer) {
 			}
 		}
 	}
-	for _, p := range r.Problems {
+	for _, p := range r.Faults() {
 		fmt.Fprintf(w, "  %s\n", p)
 	}
+}
+
+// Faults are all folders and files that could not be read.
+func (r *Report) Faults() []string {
+	out := append([]string(nil), r.Problems...)
+	for _, s := range r.Sections {
+		out = append(out, s.Problems...)
+	}
+	return out
 }
 
 // replace writes a file beside its place and renames it.
