@@ -322,6 +322,33 @@ func TestZstdLargeWindow(t *testing.T) {
 	}
 }
 
+// TestDamageBehindRecords spoils what follows the last record: gzip's trailer, a
+// zstd checksum. The records are all there, the batch is still refused.
+func TestDamageBehindRecords(t *testing.T) {
+	es := fixed(10)
+	plain := build(None, es).Payload()
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c, payload := range map[Codec][]byte{
+		Gzip: newCompressor(Gzip, DefaultLevel).compress(nil, plain), Zstd: w.EncodeAll(plain, nil),
+	} {
+		if _, err := read(withPayload(c, 10, payload), Limits{}); err != nil {
+			t.Fatalf("%v as it should be: %v", c, err)
+		}
+		payload[len(payload)-1] ^= 1
+		b := withPayload(c, 10, payload)
+		if _, err := read(b, Limits{}); !errors.Is(err, ErrInvalidRecord) {
+			t.Errorf("%v: Reader gives %v", c, err)
+		}
+		v := openValidation()
+		if _, err := v.Check(b); !errors.Is(err, ErrInvalidRecord) {
+			t.Errorf("%v: Check gives %v", c, err)
+		}
+	}
+}
+
 // TestLevels compresses at every level that Kafka's configs take.
 func TestLevels(t *testing.T) {
 	es := fixed(300)

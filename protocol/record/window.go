@@ -22,7 +22,7 @@ func (w *window) over(p []byte) { *w = window{buf: p, end: len(p), err: io.EOF} 
 
 // reset starts on src with the buffer of before.
 func (w *window) reset(src io.Reader) {
-	if cap(w.buf) < windowBytes || cap(w.buf) > keepWindowBytes {
+	if cap(w.buf) < windowBytes {
 		w.buf = make([]byte, windowBytes)
 	}
 	*w = window{src: src, buf: w.buf[:cap(w.buf)]}

@@ -159,6 +159,34 @@ func TestFetchWriterAgreesWithClient(t *testing.T) {
 	}
 }
 
+// TestFetchWriterLeavesOut gives the writer more than its version sends: it must
+// come to the same bytes as without.
+func TestFetchWriterLeavesOut(t *testing.T) {
+	write := func(version int16, p FetchPartition, endpoints []NodeEndpoint) string {
+		w := NewFetchWriter(fetchHeader(version), FetchHead{}, 1)
+		w.Topic("t", [16]byte{}, 1)
+		w.Partition(&p)
+		var out bytes.Buffer
+		r := w.Finish(endpoints)
+		defer r.Release()
+		if _, err := r.WriteTo(&out); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	more := FetchPartition{DivergingEpoch: &EpochEnd{}, CurrentLeader: &LeaderEpoch{}}
+	endpoints := []NodeEndpoint{{NodeID: 1, Host: "h"}}
+	if write(11, FetchPartition{}, nil) != write(11, more, endpoints) {
+		t.Error("version 11 has no tagged fields")
+	}
+	if write(15, more, nil) != write(15, more, endpoints) {
+		t.Error("version 15 has no endpoints")
+	}
+	if write(16, more, nil) == write(16, more, endpoints) {
+		t.Error("version 16 has endpoints")
+	}
+}
+
 // TestFetchWriterCounts breaks what was announced, which would be a frame that
 // no client can read.
 func TestFetchWriterCounts(t *testing.T) {

@@ -75,6 +75,7 @@ func TestParseHeaderRefuses(t *testing.T) {
 		{"duplicate tag", v2(0xff, 0xff, 2, 1, 0, 1, 0), ErrMalformed},
 		{"descending tags", v2(0xff, 0xff, 2, 2, 0, 1, 0), ErrMalformed},
 		{"tag size beyond frame", v2(0xff, 0xff, 1, 0, 9, 1), ErrMalformed},
+		{"tag size one beyond frame", v2(0xff, 0xff, 1, 0, 2, 1), ErrMalformed},
 		{"tag size 2^63", v2(0xff, 0xff, 1, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1), ErrMalformed},
 		{"tag count of 11 bytes", v2(0xff, 0xff, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1), ErrMalformed},
 		{"an HTTP request", []byte("GET / HTTP/1.1\r\n\r\n")[4:], ErrUnknownKey},
