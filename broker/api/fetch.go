@@ -270,6 +270,9 @@ func (f *fetch) park() {
 		keys = append(keys, &f.parts[i].partition.Changed)
 	}
 	f.call.to.ReleaseBody()
+	if cap(f.parts) > 2*len(f.parts) {
+		f.parts = append([]fetchPart(nil), f.parts...) // a wait holds no spare room
+	}
 	w := f.server.purgatory.Park(f, f.wait, keys...)
 	w.CancelWith(f.call.to.AfterClose)
 }

@@ -52,20 +52,28 @@ func (k *Sink) ApplyPartitions(states []controller.PartitionState) error {
 // StopPartitions first hides the topics and then lets go of the replicas.
 func (k *Sink) StopPartitions(partitions []controller.TopicPartition, remove bool) error {
 	ids := make([]replica.ID, 0, len(partitions))
-	var names []string
+	count := make(map[string]int)
 	for _, p := range partitions {
 		ids = append(ids, replica.ID{Topic: p.Topic, Partition: p.Partition})
-		if len(names) == 0 || names[len(names)-1] != p.Topic {
-			names = append(names, p.Topic)
-		}
+		count[p.Topic]++
 	}
 	if remove {
-		k.metadata.Remove(names...)
-		for _, name := range names {
+		k.forget(count)
+	}
+	return k.replicas.Stop(ids, remove)
+}
+
+// forget drops the topics of which all partitions are removed: they are deleted.
+func (k *Sink) forget(removed map[string]int) {
+	view := k.metadata.View()
+	var names []string
+	for name, count := range removed {
+		if t := view.Topic(name); t != nil && count >= len(t.Partitions) {
+			names = append(names, name)
 			k.configs.SetTopic(name, nil)
 		}
 	}
-	return k.replicas.Stop(ids, remove)
+	k.metadata.Remove(names...)
 }
 
 // ConfigChanged puts a topic's or a broker's dynamic configuration into force.
@@ -73,6 +81,9 @@ func (k *Sink) ConfigChanged(entity znode.EntityType, name string, config map[st
 	var err error
 	switch entity {
 	case znode.Topics:
+		if _, err = k.configs.Broker().Topic(config); err != nil {
+			break // written by somebody else; what was in force stays
+		}
 		k.configs.SetTopic(name, config)
 		err = k.replicas.Reconfigure(name)
 	case znode.Brokers:

@@ -71,10 +71,13 @@ func (m *Manager) topicFor(s *State) (*Topic, error) {
 		if t.ID == s.TopicID {
 			return t, nil
 		}
-		for _, p := range t.Partitions() {
-			if err := m.stop(p, true); err != nil {
-				return nil, err
-			}
+		former := t.Partitions()
+		err := m.stop(former, true)
+		for _, p := range former {
+			p.Changed.Wake()
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	c := m.o.Config(s.Topic)
@@ -112,31 +115,56 @@ func (p *Partition) become(s *State) {
 func (m *Manager) Stop(ids []ID, remove bool) error {
 	var errs []error
 	m.mu.Lock()
-	var wake []*Partition
+	var stopped []*Partition
 	for _, id := range ids {
 		if p := m.Partition(id.Topic, id.Partition); p != nil {
-			errs = append(errs, m.stop(p, remove))
-			wake = append(wake, p)
+			stopped = append(stopped, p)
 		} else if f := m.found[id]; f != nil && remove {
-			delete(m.found, id)
-			errs = append(errs, f.log.Delete())
+			errs = append(errs, m.removeFound(id, f))
 		}
 	}
+	errs = append(errs, m.stop(stopped, remove))
 	m.mu.Unlock()
-	for _, p := range wake {
+	for _, p := range stopped {
 		p.Changed.Wake()
 	}
 	return errors.Join(errs...)
 }
 
-// stop takes the partition off the map, then closes or deletes its log. Manager's
-// mu is held.
-func (m *Manager) stop(p *Partition, remove bool) error {
+// stop takes partitions off the map, then closes or deletes their logs. A deleted
+// log leaves the checkpoints first: a later one of its name must not be trusted
+// for what was known of it. Manager's mu is held.
+func (m *Manager) stop(partitions []*Partition, remove bool) error {
+	dirs := make(map[*logDir]bool)
+	for _, p := range partitions {
+		m.detach(p)
+		dirs[p.dir] = true
+	}
+	if remove {
+		for d := range dirs {
+			d.checkpointAll()
+		}
+	}
+	var errs []error
+	for _, p := range partitions {
+		end := p.log.Close
+		if remove {
+			end = p.log.Delete
+		}
+		if err := end(); err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", p.ID(), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// detach ends the service of a partition; its log stays open.
+func (m *Manager) detach(p *Partition) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	l := *p.lead.Load()
 	l.stopped, l.leader = true, -1
 	p.lead.Store(&l)
+	p.mu.Unlock()
 	p.Topic.set(p.Index, nil)
 	if t := p.Topic; t.empty() && m.Topic(t.Name) == t {
 		m.publish(func(x *index) {
@@ -145,16 +173,14 @@ func (m *Manager) stop(p *Partition, remove bool) error {
 		})
 	}
 	p.dir.forget(p)
-	var err error
-	if remove {
-		err = p.log.Delete()
-	} else {
-		err = p.log.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("stop %s-%d: %w", p.Topic.Name, p.Index, err)
-	}
-	return nil
+}
+
+// removeFound deletes a log that was found at start.
+func (m *Manager) removeFound(id ID, f *foundLog) error {
+	delete(m.found, id)
+	f.dir.dropCheckpoints(id)
+	f.dir.checkpointAll()
+	return f.log.Delete()
 }
 
 func contains(list []int32, id int32) bool {

@@ -14,7 +14,7 @@ import (
 )
 
 // logDir is one log directory: its lock, its checkpoints and whether it still
-// works. It is safe for concurrent use; mu guards the set of partitions.
+// works. It is safe for concurrent use; mu guards the maps.
 type logDir struct {
 	path    string
 	fs      vfs.FS
@@ -22,7 +22,7 @@ type logDir struct {
 	lock    io.Closer
 	offline atomic.Bool
 
-	// What was found at start.
+	// What was found at start; the maps hold what is not claimed yet.
 	clean                          bool
 	recoveryPoints, highWatermarks map[ID]int64
 	logStarts                      map[ID]int64
@@ -90,10 +90,14 @@ func (d *logDir) fail(cause error) {
 	}
 }
 
+// add enters a partition; what the checkpoints said of it has been used.
 func (d *logDir) add(p *Partition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.partitions[p.ID()] = p
+	for _, atStart := range []map[ID]int64{d.recoveryPoints, d.highWatermarks, d.logStarts} {
+		delete(atStart, p.ID())
+	}
 }
 
 // forget drops p; another partition of the same id stays.
@@ -113,42 +117,56 @@ func (d *logDir) count() int {
 
 // dropCheckpoints forgets what the checkpoints said of a log that is gone.
 func (d *logDir) dropCheckpoints(id ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	delete(d.recoveryPoints, id)
 	delete(d.highWatermarks, id)
 	delete(d.logStarts, id)
 }
 
-// offsets collects one offset of every partition.
-func (d *logDir) offsets(of func(*Partition) int64) map[ID]int64 {
+// offsets collects one offset of every partition. What was found at start and is
+// not claimed yet keeps what the checkpoint said.
+func (d *logDir) offsets(atStart map[ID]int64, of func(*Partition) int64) map[ID]int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out := make(map[ID]int64, len(d.partitions))
+	for id, offset := range atStart {
+		out[id] = offset
+	}
 	for id, p := range d.partitions {
 		out[id] = of(p)
 	}
 	return out
 }
 
-// checkpoint writes one checkpoint file.
-func (d *logDir) checkpoint(name string, offsets map[ID]int64) {
+// checkpoint writes one checkpoint file. The offsets are collected in the order
+// of the writes, so that an older state never replaces a newer one.
+func (d *logDir) checkpoint(name string, atStart map[ID]int64, of func(*Partition) int64) {
 	if d.offline.Load() {
 		return
 	}
 	d.checkpointing.Lock()
 	defer d.checkpointing.Unlock()
-	if err := checkpoint.WriteOffsets(d.fs, filepath.Join(d.path, name), offsets); err != nil {
+	if err := checkpoint.WriteOffsets(d.fs, filepath.Join(d.path, name), d.offsets(atStart, of)); err != nil {
 		d.fail(fmt.Errorf("write %s: %w", name, err))
 	}
 }
 
 func (d *logDir) checkpointRecoveryPoints() {
-	d.checkpoint(checkpoint.RecoveryPointFile, d.offsets(func(p *Partition) int64 { return p.log.RecoveryPoint() }))
+	d.checkpoint(checkpoint.RecoveryPointFile, d.recoveryPoints, func(p *Partition) int64 { return p.log.RecoveryPoint() })
 }
 
 func (d *logDir) checkpointHighWatermarks() {
-	d.checkpoint(checkpoint.HighWatermarkFile, d.offsets((*Partition).HighWatermark))
+	d.checkpoint(checkpoint.HighWatermarkFile, d.highWatermarks, (*Partition).HighWatermark)
 }
 
 func (d *logDir) checkpointLogStarts() {
-	d.checkpoint(checkpoint.LogStartFile, d.offsets((*Partition).LogStartOffset))
+	d.checkpoint(checkpoint.LogStartFile, d.logStarts, (*Partition).LogStartOffset)
+}
+
+// checkpointAll writes all three.
+func (d *logDir) checkpointAll() {
+	d.checkpointRecoveryPoints()
+	d.checkpointHighWatermarks()
+	d.checkpointLogStarts()
 }

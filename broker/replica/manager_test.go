@@ -442,3 +442,47 @@ func TestConfigKnownAfterStart(t *testing.T) {
 		t.Errorf("log end offset %d, want 3", got)
 	}
 }
+
+// TestCheckpointsFollowLogs: what a checkpoint says of a log outlives neither its
+// deletion, so that a later log of its name is not trusted for it, nor is it lost
+// while the log waits to be claimed.
+func TestCheckpointsFollowLogs(t *testing.T) {
+	h := newHost(t, vfs.NewMem(), "/a")
+	h.open()
+	h.lead("kept", 1, 1)
+	h.lead("gone", 2, 1)
+	h.append("kept", 0, "x", "y")
+	h.append("gone", 0, "x")
+	h.close()
+	read := func(name string) map[ID]int64 {
+		offsets, err := checkpoint.ReadOffsets(h.fs, "/a/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return offsets
+	}
+	kept, gone := ID{Topic: "kept"}, ID{Topic: "gone"}
+	h.open()
+	defer h.close()
+	h.clock.Advance(2 * time.Minute)
+	for _, name := range []string{checkpoint.RecoveryPointFile, checkpoint.HighWatermarkFile} {
+		if diff := cmp.Diff(map[ID]int64{kept: 2, gone: 1}, read(name)); diff != "" {
+			t.Errorf("%s before anything is claimed (-want +got):\n%s", name, diff)
+		}
+	}
+	h.lead("kept", 1, 1)
+	if err := h.Stop([]ID{gone}, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{checkpoint.RecoveryPointFile, checkpoint.HighWatermarkFile} {
+		if diff := cmp.Diff(map[ID]int64{kept: 2}, read(name)); diff != "" {
+			t.Errorf("%s after a log was deleted unclaimed (-want +got):\n%s", name, diff)
+		}
+	}
+	if err := h.Stop([]ID{kept}, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(checkpoint.RecoveryPointFile); len(got) != 0 {
+		t.Errorf("recovery points %v after every log was deleted, want none", got)
+	}
+}

@@ -217,19 +217,18 @@ func (m *Manager) claim(t *Topic, id ID) (*foundLog, error) {
 	if f == nil {
 		return nil, nil
 	}
-	delete(m.found, id)
 	if f.topicID == ([16]byte{}) {
 		f.topicID = t.ID
 		if err := m.writeTopicID(f.dir, id, t.ID); err != nil {
-			return nil, errors.Join(err, f.log.Close())
+			return nil, err
 		}
 	}
 	if f.topicID == t.ID {
+		delete(m.found, id)
 		return f, m.adopt(f, id, *t.Config())
 	}
 	m.o.Logger.Warn("log of a deleted topic of the same name is removed", "partition", id.String())
-	f.dir.dropCheckpoints(id)
-	return nil, f.log.Delete()
+	return nil, m.removeFound(id, f)
 }
 
 // adopt gives a log that was opened with what was known at start the topic's
@@ -258,7 +257,6 @@ func (m *Manager) create(t *Topic, id ID) (*foundLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.dropCheckpoints(id)
 	log, err := m.openLog(d, id, *t.Config(), commitlog.OpenState{CleanShutdown: true})
 	if err != nil {
 		return nil, err

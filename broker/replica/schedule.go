@@ -133,9 +133,7 @@ func (m *Manager) Close(brokerEpoch int64) error {
 	m.background.Wait()
 	for _, d := range m.dirs {
 		if !failed[d] {
-			d.checkpointRecoveryPoints()
-			d.checkpointHighWatermarks()
-			d.checkpointLogStarts()
+			d.checkpointAll()
 		}
 		if !failed[d] && !d.offline.Load() {
 			note(d, "mark clean shutdown", checkpoint.WriteCleanShutdown(d.fs, d.path, brokerEpoch))
