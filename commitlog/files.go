@@ -147,13 +147,20 @@ func splitLeftover(name string) (stem, suffix string) {
 func finishSwaps(fsys vfs.FS, dir string, swaps []string, firstCleaned int64) (notes []string, err error) {
 	for _, name := range swaps {
 		stem := strings.TrimSuffix(name, swapSuffix)
-		offset, _, _ := ParseFileName(stem)
+		offset, suffix, _ := ParseFileName(stem)
 		path := filepath.Join(dir, name)
 		if firstCleaned >= 0 && offset >= firstCleaned {
 			notes = append(notes, fmt.Sprintf("removed leftover %s", name))
-			err = fsys.Remove(path)
-		} else {
-			notes = append(notes, fmt.Sprintf("completed the swap of %s", stem))
+			if err := fsys.Remove(path); err != nil {
+				return notes, fmt.Errorf("remove leftover: %w", err)
+			}
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("completed the swap of %s", stem))
+		if suffix == LogSuffix {
+			err = removeReplaced(fsys, dir, path, offset, swaps)
+		}
+		if err == nil {
 			err = fsys.Rename(path, filepath.Join(dir, stem))
 		}
 		if err != nil {
@@ -161,6 +168,61 @@ func finishSwaps(fsys vfs.FS, dir string, swaps []string, firstCleaned int64) (n
 		}
 	}
 	return notes, nil
+}
+
+// removeReplaced removes the segments that a compaction merged into the one at
+// path, the last first, and the indexes of the former segment at base: without
+// swaps of their own they are made anew.
+func removeReplaced(fsys vfs.FS, dir, path string, base int64, swaps []string) error {
+	end, err := endOfFile(fsys, path)
+	if err != nil {
+		return err
+	}
+	found, err := list(fsys, dir)
+	if err != nil {
+		return err
+	}
+	for _, replaced := range slices.Backward(found.bases) {
+		if replaced <= base || replaced >= end {
+			continue
+		}
+		for _, suffix := range segmentSuffixes {
+			if err := removeFile(fsys, filepath.Join(dir, FileName(replaced, suffix))); err != nil {
+				return err
+			}
+		}
+	}
+	for _, suffix := range []string{IndexSuffix, TimeIndexSuffix} {
+		if name := FileName(base, suffix); !slices.Contains(swaps, name+swapSuffix) {
+			if err := removeFile(fsys, filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endOfFile is the first offset after the batches of a segment file.
+func endOfFile(fsys vfs.FS, path string) (end int64, err error) {
+	file, err := fsys.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	size, err := file.Size()
+	if err != nil {
+		return 0, err
+	}
+	r := newHeaders(file, path, size)
+	defer r.close()
+	for at := int64(0); at < size; {
+		h, err := r.read(at)
+		if err != nil {
+			return 0, err
+		}
+		at, end = h.end(), h.NextOffset()
+	}
+	return end, nil
 }
 
 // removeFile removes a file that may be gone already.

@@ -282,6 +282,44 @@ func TestLeftoversAndForeignFiles(t *testing.T) {
 	w.checkPrefix(all, len(all))
 }
 
+func TestSwapOfACompactionIsCompleted(t *testing.T) {
+	w, all := filled(t, 40)
+	w.o.Compacted = true
+	second, third := w.view.segments[1].base, w.view.segments[2].base
+	w.close()
+	// The compaction kept every other batch of the first two segments.
+	var merged []byte
+	var kept [][]byte
+	for i, b := range all {
+		if int64(3*i) >= third || i%2 == 1 {
+			kept = append(kept, b)
+			if int64(3*i) < third {
+				merged = append(merged, b...)
+			}
+		}
+	}
+	w.overwrite(FileName(0, LogSuffix+swapSuffix), merged)
+	w.open()
+	got := w.readAll(0)
+	if len(got) != len(kept) {
+		t.Fatalf("%d batches, want %d", len(got), len(kept))
+	}
+	for i, b := range got {
+		if !bytes.Equal(b, kept[i]) {
+			t.Fatalf("batch %d at offset %d is not the one that was kept", i, b.BaseOffset())
+		}
+	}
+	if names := strings.Join(w.names(), " "); strings.Contains(names, swapSuffix) || strings.Contains(names, FileName(second, LogSuffix)) {
+		t.Errorf("files: %s", names)
+	}
+	w.crash()
+	w.state.RecoveryPoint = 0
+	w.open()
+	if n := len(w.readAll(0)); n != len(kept) {
+		t.Errorf("%d batches after a crash, want %d: gaps of a compacted log are no damage", n, len(kept))
+	}
+}
+
 func TestLogStartBehindTheLog(t *testing.T) {
 	w, _ := filled(t, 20)
 	w.close()
