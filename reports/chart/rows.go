@@ -172,7 +172,7 @@ func (r Rows) margins() (labels, notes float64) {
 	for _, row := range r.Rows {
 		labels = math.Max(labels, textWidth(row.Label, labelSize+1, row.Bold)+14)
 		labels = math.Max(labels, textWidth(row.Group, labelSize, false)+14)
-		if row.Note != "" {
+		if row.Note != "" && (len(row.Marks) > 0 || finite(row.Value.Value, r.X.Log)) { // else it stands inside
 			notes = math.Max(notes, textWidth(row.Note, noteSize, false)+16)
 		}
 	}
@@ -230,7 +230,8 @@ func (r Rows) row(c *canvas, d draw.Canvas, p *plot.Plot, row Row, y vg.Length, 
 		return
 	}
 	if !finite(row.Value.Value, r.X.Log) {
-		d.FillText(lettering(noteSize, false, Grey, text.XLeft, text.YCenter), vg.Point{X: d.Min.X + 8, Y: y}, row.Note)
+		d.FillText(lettering(noteSize, false, Grey, text.XLeft, text.YCenter), vg.Point{X: d.Min.X + 8, Y: y + settle}, row.Note)
+		c.target(vg.Point{X: vg.Length(c.size.Width / 2), Y: y}, c.size.Width, rowHeight-2, row.Tip)
 		return
 	}
 	x := r.across(d, p)

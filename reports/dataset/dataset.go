@@ -65,8 +65,10 @@ type Cell struct {
 	// Runs are in block order, invalid ones included; Usable are the others.
 	Runs   []result.Run
 	Usable []result.Run
-	stats  map[string]result.Interval
-	pairs  map[string]result.Pair
+	// Failures are why planned runs of the cell left no run.json.
+	Failures []string
+	stats    map[string]result.Interval
+	pairs    map[string]result.Pair
 }
 
 // ErrNothing is returned when no folder could be read; it wraps the reasons.
@@ -112,8 +114,15 @@ func newInvocation(f *result.Folder) *Invocation {
 	for _, r := range f.Runs {
 		inv.cellOf(r).Runs = append(inv.cellOf(r).Runs, r)
 	}
+	failures := map[string][]string{}
+	for _, s := range f.State.Runs {
+		if s.State == result.Failed {
+			failures[s.Cell] = append(failures[s.Cell], s.Error)
+		}
+	}
 	for _, e := range inv.Experiments {
 		for _, c := range e.Cells {
+			c.Failures = failures[c.ID]
 			c.settle()
 		}
 	}

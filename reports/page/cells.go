@@ -117,7 +117,7 @@ func against(c *dataset.Cell, m dataset.Metric) Cell {
 		return word("–")
 	}
 	said := word(verdict(m.Name, p)).class(string(p.Verdict))
-	if p.Ratio.N > 1 {
+	if p.Verdict != result.TooFew { // extremes of a few runs would pass for a finding
 		said = said.small(changes(p.Ratio))
 	}
 	return said
@@ -125,6 +125,9 @@ func against(c *dataset.Cell, m dataset.Metric) Cell {
 
 // runsCell says how many runs were used and what is wrong with the others.
 func runsCell(c *dataset.Cell) Cell {
+	if len(c.Failures) > 0 {
+		return word(fmt.Sprint(len(c.Usable))).small(fmt.Sprintf("%d failed", len(c.Failures))).class("invalid")
+	}
 	if len(c.Runs) == 0 {
 		return word("did not run").class("invalid")
 	}

@@ -85,7 +85,11 @@ func concludeOn(e *dataset.Experiment, s subject) []Statement {
 	say(result.Slower, capital(better(s.m.Name, result.Slower))+" than the base: %s.", effects(by[result.Slower], most))
 	say(result.Equivalent, "Equivalent to the base within ±5"+nbsp+"%%: %s.", names(by[result.Equivalent]))
 	say(result.Undecided, "Not decided: %s.", open(by[result.Undecided]))
-	say(result.Undecided, "Too few blocks in common with the base, so nothing is claimed: %s.", names(by[result.TooFew]))
+	few := names(by[result.TooFew])
+	if len(by) == 1 && len(by[result.TooFew]) > 1 {
+		few = fmt.Sprintf("all %d cells", len(by[result.TooFew]))
+	}
+	say(result.Undecided, "Too few blocks in common with the base, so nothing is claimed: %s.", few)
 	return out
 }
 

@@ -380,7 +380,7 @@ func gapTitle(v *view, e *dataset.Experiment, have string) string {
 	if service <= 0 {
 		return fmt.Sprintf("At %s, p99 response time is %s", pacedName(e, c), chart.Nanoseconds(response))
 	}
-	return fmt.Sprintf("At %s, p99 response time is %s, of which %s is service", pacedName(e, c), chart.Nanoseconds(response), chart.Nanoseconds(service))
+	return fmt.Sprintf("At %s, p99 response time is %s and p99 service time %s", pacedName(e, c), chart.Nanoseconds(response), chart.Nanoseconds(service))
 }
 
 // lateness shows how far from its intended instant the harness sent: its own

@@ -189,8 +189,9 @@ func row(e *dataset.Experiment, c *dataset.Cell, m dataset.Metric, f chart.Forma
 		Ink: a.ink, Shape: a.shape, Hollow: a.hollow, Bold: c.Base,
 	}
 	if i.N == 0 {
-		r.Ink, r.Value.Value, r.Note = chart.Grey, nan, "no usable run: "+reason(c)
-		r.Tip = label + ": " + r.Note
+		r.Ink, r.Value.Value = chart.Grey, nan
+		r.Tip = label + ": no usable run: " + reason(c)
+		r.Note = shortened("no usable run: " + reason(c))
 		return r
 	}
 	if p, ok := c.Pair(m); ok {
@@ -205,6 +206,15 @@ func row(e *dataset.Experiment, c *dataset.Cell, m dataset.Metric, f chart.Forma
 	return r
 }
 
+// shortened cuts a note to what a picture has room for; the table holds it whole.
+func shortened(s string) string {
+	const most = 44
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
 func degraded(c *dataset.Cell) int {
 	n := 0
 	for _, r := range c.Usable {
@@ -217,18 +227,24 @@ func degraded(c *dataset.Cell) int {
 
 // reason is why a cell has no usable run.
 func reason(c *dataset.Cell) string {
-	if len(c.Runs) == 0 {
+	if len(c.Runs)+len(c.Failures) == 0 {
 		return "it did not run"
 	}
 	seen := map[string]bool{}
 	var out []string
+	add := func(why string) {
+		if why != "" && !seen[why] {
+			seen[why] = true
+			out = append(out, why)
+		}
+	}
 	for _, r := range c.Runs {
 		for _, why := range r.Reasons {
-			if !seen[why] {
-				seen[why] = true
-				out = append(out, why)
-			}
+			add(why)
 		}
+	}
+	for _, why := range c.Failures {
+		add(why)
 	}
 	if len(out) == 0 {
 		return "no such figure was taken"
