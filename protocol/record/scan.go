@@ -49,10 +49,9 @@ func (s *scanner) scan(p []byte) (int, error) {
 	pos := 0
 	var err error
 	for next < s.count {
-		// Lengths. The bodies of most records are 64 to 8191 bytes long, which
-		// is two bytes of varint.
-		var body int
-		var at int
+		// The bodies of most records are 64 to 8191 bytes long, which is two
+		// bytes of varint.
+		var body, at int
 		if rest := p[pos:]; len(rest) >= 2 && rest[0]&^rest[1] >= 0x80 {
 			body, at = int(uint32(rest[0]&0x7f)|uint32(rest[1])<<7), pos+2
 		} else {
@@ -73,100 +72,91 @@ func (s *scanner) scan(p []byte) (int, error) {
 		if end > len(p) {
 			break
 		}
-		r := p[at:end]
-
-		// Attributes are unused. Timestamp delta:
-		at = 2
-		delta := uint64(r[1])
-		if delta >= 0x80 {
-			if c := r[2]; c < 0x80 {
-				delta, at = delta&0x7f|uint64(c)<<7, 3
-			} else {
-				u, n := uvarint64(r[1:])
-				if n <= 0 {
-					err = s.wrong(next, reasonVarint)
-					break
-				}
-				delta, at = u, 1+n
-			}
-		}
-		ts := unzigzag64(delta)
-
-		// Offset delta.
-		if at+3 > len(r) {
-			err = s.wrong(next, reasonLength)
-			break
-		}
-		u := uint32(r[at])
-		at++
-		if u >= 0x80 {
-			if c := r[at]; c < 0x80 {
-				u = u&0x7f | uint32(c)<<7
-				at++
-			} else {
-				var n int
-				u, n = uvarint32(r[at-1:])
-				if n <= 0 {
-					err = s.wrong(next, reasonVarint)
-					break
-				}
-				at += n - 1
-			}
-		}
-		if u != uint32(next)<<1 {
-			err = s.wrong(next, reasonOffset)
-			break
-		}
-
-		// Key, value, headers.
-		var reason string
-		nullKey := false
-		if at < len(r) && r[at]&0x80 == 0 && int(r[at])>>1+at+2 < len(r) {
-			k := r[at]
-			at++
-			if k&1 == 0 {
-				at += int(k >> 1)
-			} else if k == 1 {
-				nullKey = true
-			} else {
-				err = s.wrong(next, reasonKey)
-				break
-			}
-		} else {
-			at, nullKey, reason = skipBytes(r, at, reasonKey)
-			if reason != "" {
-				err = s.wrong(next, reason)
-				break
-			}
-		}
-		if rest := r[at:]; len(rest) >= 2 && rest[0]&^rest[1] >= 0x80 && rest[0]&1 == 0 {
-			at += 2 + int(uint32(rest[0]&0x7f)|uint32(rest[1])<<7)>>1
-			if at >= len(r) {
-				err = s.wrong(next, reasonValue)
-				break
-			}
-		} else if at, _, reason = skipBytes(r, at, reasonValue); reason != "" {
+		delta, nullKey, reason := scanBody(p[at:end], next)
+		if reason != "" {
 			err = s.wrong(next, reason)
 			break
 		}
-		if at != len(r)-1 || r[at] != 0 {
-			if reason = skipHeaders(r, at); reason != "" {
-				err = s.wrong(next, reason)
-				break
-			}
+		if delta > maxDelta {
+			maxDelta, maxAt = delta, next
 		}
-
-		if ts > maxDelta {
-			maxDelta, maxAt = ts, next
-		}
-		if ts < lowest || ts > highest || requireKeys && nullKey {
-			s.reject(next, ts, nullKey)
+		if delta < lowest || delta > highest || requireKeys && nullKey {
+			s.reject(next, delta, nullKey)
 		}
 		next++
 		pos = end
 	}
 	s.next, s.maxDelta, s.maxAt = next, maxDelta, maxAt
 	return pos, err
+}
+
+// scanBody checks the body of the record that must have offset delta next, of
+// at least minRecordBody bytes. Varints of one and two bytes, which nearly all
+// are, are read here, others by the decoders.
+func scanBody(r []byte, next int32) (delta int64, nullKey bool, reason string) {
+	// Timestamp delta, behind the unused attributes.
+	at := 2
+	ts := uint64(r[1])
+	if ts >= 0x80 {
+		if c := r[2]; c < 0x80 {
+			ts, at = ts&0x7f|uint64(c)<<7, 3
+		} else {
+			u, n := uvarint64(r[1:])
+			if n <= 0 {
+				return 0, false, reasonVarint
+			}
+			ts, at = u, 1+n
+		}
+	}
+	if at+3 > len(r) {
+		return 0, false, reasonLength
+	}
+	off := uint32(r[at])
+	at++
+	if off >= 0x80 {
+		if c := r[at]; c < 0x80 {
+			off = off&0x7f | uint32(c)<<7
+			at++
+		} else {
+			u, n := uvarint32(r[at-1:])
+			if n <= 0 {
+				return 0, false, reasonVarint
+			}
+			off = u
+			at += n - 1
+		}
+	}
+	if off != uint32(next)<<1 {
+		return 0, false, reasonOffset
+	}
+	if at, nullKey, reason = scanKeyValue(r, at); reason != "" {
+		return 0, false, reason
+	}
+	if at != len(r)-1 || r[at] != 0 { // other than no headers
+		reason = skipHeaders(r, at)
+	}
+	return unzigzag64(ts), nullKey, reason
+}
+
+// scanKeyValue steps over key and value at r[at:]. Keys of less than 64 bytes
+// and values of 64 to 8191 take the short way.
+func scanKeyValue(r []byte, at int) (end int, nullKey bool, reason string) {
+	if at < len(r) && r[at]&0x81 == 0 && at+int(r[at])>>1+2 < len(r) {
+		at += 1 + int(r[at])>>1
+	} else if at < len(r) && r[at] == 1 {
+		at++
+		nullKey = true
+	} else if at, nullKey, reason = skipBytes(r, at, reasonKey); reason != "" {
+		return at, nullKey, reason
+	}
+	if rest := r[at:]; len(rest) >= 2 && rest[0]&^rest[1] >= 0x80 && rest[0]&1 == 0 {
+		if at += 2 + int(uint32(rest[0]&0x7f)|uint32(rest[1])<<7)>>1; at < len(r) {
+			return at, nullKey, ""
+		}
+		return at, nullKey, reasonValue
+	}
+	at, _, reason = skipBytes(r, at, reasonValue)
+	return at, nullKey, reason
 }
 
 // What can be wrong with a record's form.
