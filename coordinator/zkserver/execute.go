@@ -93,13 +93,20 @@ func (s *Server) executeRead(c *conn, req request, w *jute.Writer) tree.Code {
 	return tree.Unimplemented
 }
 
+// maxIdentities bounds what one connection may authenticate as.
+const maxIdentities = 32
+
 func (s *Server) authenticate(c *conn, req request) tree.Code {
 	switch req.scheme {
 	case "digest":
 		id := tree.DigestIdentity(string(req.auth))
-		if !slices.Contains(c.who, id) {
-			c.who = append(c.who, id)
+		if slices.Contains(c.who, id) {
+			return tree.OK
 		}
+		if len(c.who) >= maxIdentities {
+			return tree.AuthFailed
+		}
+		c.who = append(c.who, id)
 		return tree.OK
 	case "ip":
 		return tree.OK // known from the start

@@ -39,6 +39,16 @@ func (c *Client) exists(ctx context.Context, path string) (found bool, err error
 	return found, wrap("look for", path, err)
 }
 
+// catchUp makes the next read no older than now. A server of an ensemble may lag
+// behind the write that just stood in our way.
+func (c *Client) catchUp(ctx context.Context) error {
+	err := c.retry(ctx, func() error {
+		_, err := c.conn.Sync(c.path("/cluster"))
+		return err
+	})
+	return wrap("sync", "/cluster", err)
+}
+
 // ensure creates a persistent node where it is missing; safe to repeat.
 func (c *Client) ensure(ctx context.Context, path string) error {
 	err := c.retry(ctx, func() error {

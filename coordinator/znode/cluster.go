@@ -33,8 +33,11 @@ func (c *Client) ClusterID(ctx context.Context) (string, error) {
 		}
 		id := newUUID()
 		content := encodeObject([]field{{"version", "1"}, {"id", base64.RawURLEncoding.EncodeToString(id[:])}}, nil)
-		// Somebody else may be first: then theirs is the id.
-		if err := c.createOnce(ctx, clusterIDPath, content); err != nil && !errors.Is(err, ErrExists) {
+		err = c.createOnce(ctx, clusterIDPath, content)
+		if errors.Is(err, ErrExists) {
+			err = c.catchUp(ctx) // somebody else was first: theirs is the id
+		}
+		if err != nil {
 			return "", err
 		}
 	}
@@ -105,7 +108,10 @@ func (c *Client) AllocateProducerIDs(ctx context.Context, broker BrokerID) (Prod
 		if err == nil {
 			return next, nil
 		}
-		if !errors.Is(err, ErrVersion) {
+		if errors.Is(err, ErrVersion) {
+			err = c.catchUp(ctx)
+		}
+		if err != nil {
 			return ProducerIDBlock{}, err
 		}
 	}

@@ -95,15 +95,21 @@ func parseIPExpression(s string) (netip.Prefix, bool) {
 	return prefix, err == nil
 }
 
+// MaxACL bounds the entries of one ACL, after auth was resolved.
+const MaxACL = 256
+
 // resolveACL checks the ACL of a request and puts the caller's identities in
 // the place of scheme auth (PrepRequestProcessor.fixupACL).
 func resolveACL(acl []ACL, who []Identity) ([]ACL, bool) {
 	if slices.Equal(acl, openACL) {
 		return openACL, true
 	}
+	if len(acl) > MaxACL {
+		return nil, false
+	}
 	var out []ACL
 	add := func(a ACL) {
-		if !slices.Contains(out, a) {
+		if len(out) <= MaxACL && !slices.Contains(out, a) {
 			out = append(out, a)
 		}
 	}
@@ -139,7 +145,7 @@ func resolveACL(acl []ACL, who []Identity) ([]ACL, bool) {
 			return nil, false
 		}
 	}
-	return out, len(out) > 0
+	return out, len(out) > 0 && len(out) <= MaxACL
 }
 
 // masked hides password hashes from those who may not change the ACL.

@@ -195,16 +195,26 @@ func (t *Tree) Ephemerals(id int64, prefix string) []string {
 func (t *Tree) Reapable(nowMs int64) []string {
 	var out []string
 	for path := range t.fleeting {
-		n := t.nodes[path]
-		if len(n.children) > 0 {
-			continue
-		}
-		if ttl, ok := ttlOf(n.owner); ok && nowMs-n.mtime > ttl || n.owner == ContainerOwner && n.created > 0 {
+		if t.reapable(path, nowMs) {
 			out = append(out, path)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+func (t *Tree) reapable(path string, nowMs int64) bool {
+	if _, ok := t.fleeting[path]; !ok {
+		return false
+	}
+	n := t.nodes[path]
+	if len(n.children) > 0 {
+		return false
+	}
+	if ttl, ok := ttlOf(n.owner); ok {
+		return nowMs-n.mtime > ttl
+	}
+	return n.created > 0
 }
 
 func (n *node) addChild(name string) {

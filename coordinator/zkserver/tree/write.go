@@ -151,7 +151,7 @@ func (t *Tree) prepare(op Op, r Request) (Change, Code) {
 	case OpDelete:
 		return t.prepareDelete(op, r)
 	case OpReap:
-		if !slices.Contains(t.Reapable(r.TimeMs), op.Path) {
+		if !t.reapable(op.Path, r.TimeMs) {
 			return Change{}, NoNode
 		}
 		return Change{Kind: NodeDeleted, Path: op.Path}, OK
