@@ -80,7 +80,7 @@ func (v *view) ceilings(e *dataset.Experiment) (lines []chart.Line, beyond strin
 		}
 	}
 	l, ok := v.nearest(loopback, cell)
-	add(l, ok, "loopback")
+	add(l, ok && networked(cell), "loopback")
 	l, ok = v.nearest(writes, cell)
 	add(l, ok, "write(2)")
 	if e.Kind == result.Sustained {
@@ -97,11 +97,15 @@ func (v *view) fetchCeiling(e *dataset.Experiment) []chart.Line {
 	}
 	per := wirePerRecord(cell, fetchedWindow)
 	l, ok := v.Calib.Get(result.LimitSendfileDiscard)
-	if !ok || per <= 0 {
+	if !ok || per <= 0 || !networked(cell) {
 		return nil
 	}
 	return []chart.Line{{Value: l.Value / per, Label: "sendfile, reader discards " + chart.ByteRate(l.Value)}}
 }
+
+// networked reports whether the cell's bytes cross a socket: the log driver appends in
+// its own process, the null driver nowhere.
+func networked(c *dataset.Cell) bool { return c.Driver != "log" && c.Driver != "null" }
 
 func producedWindow(r result.Run) *result.Window { return r.Produce }
 func fetchedWindow(r result.Run) *result.Window  { return r.Fetch }
@@ -130,12 +134,18 @@ type resource struct {
 
 var resources = []resource{
 	{"loopback limit, producing", chart.Series(0), chart.Circle, func(v *view, c *dataset.Cell, r result.Run) float64 {
+		if !networked(c) {
+			return 0
+		}
 		return share(r.Produce, v.limit(loopback, c))
 	}},
 	{"write(2) limit, producing", chart.Series(1), chart.Square, func(v *view, c *dataset.Cell, r result.Run) float64 {
 		return share(r.Produce, v.limit(writes, c))
 	}},
-	{"sendfile limit, fetching", chart.Series(2), chart.Triangle, func(v *view, _ *dataset.Cell, r result.Run) float64 {
+	{"sendfile limit, fetching", chart.Series(2), chart.Triangle, func(v *view, c *dataset.Cell, r result.Run) float64 {
+		if !networked(c) {
+			return 0
+		}
 		l, _ := v.Calib.Get(result.LimitSendfileDiscard)
 		return share(r.Fetch, l.Value)
 	}},
@@ -228,6 +238,15 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 		row.Tip = strings.Join(tip, "; ")
 		c.Rows = append(c.Rows, row)
 		t.add(baseClass(cell), append(line, word(boundName(bound)))...)
+	}
+	most := 0.0
+	for _, row := range c.Rows {
+		for _, m := range row.Marks {
+			most = math.Max(most, m.Value)
+		}
+	}
+	if most > 2 { // far beyond a limit, a linear axis would crowd all that lies below it
+		c.X.Log, c.X.Min, c.X.Label = true, nan, c.X.Label+", logarithmic"
 	}
 	for _, r := range resources {
 		if used[r.name] {
