@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"tidemark/commitlog"
 	"tidemark/commitlog/checkpoint"
@@ -66,7 +66,8 @@ func (m *Manager) recover(ctx context.Context) error {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	next := make(chan candidate)
-	var done atomic.Int64
+	now := m.o.Clock.Now()
+	progress := progress{all: len(work), start: now, due: now.Add(time.Second)}
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards errs and m.found
 	var errs []error
@@ -81,7 +82,7 @@ func (m *Manager) recover(ctx context.Context) error {
 					m.claimable(c.id, f, &errs)
 				}
 				mu.Unlock()
-				m.progress(done.Add(1), int64(len(work)))
+				progress.step(&m.o)
 			}
 		})
 	}
@@ -110,10 +111,25 @@ func (m *Manager) claimable(id ID, f *foundLog, errs *[]error) {
 	m.found[id] = f
 }
 
-// progress logs at every tenth of the way.
-func (m *Manager) progress(done, all int64) {
-	if done == all || done*10/all != (done-1)*10/all {
-		m.o.Logger.Info("opening logs", "done", done, "of", all)
+// progress tells people how far the start is: once a second, and at the
+// end.
+type progress struct {
+	mu         sync.Mutex
+	done, all  int
+	start, due time.Time
+}
+
+func (p *progress) step(o *Options) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	now := o.Clock.Now()
+	switch {
+	case p.done == p.all:
+		o.Logger.Info("logs are open", "count", p.all, "took", now.Sub(p.start).Round(time.Millisecond))
+	case !now.Before(p.due):
+		p.due = now.Add(time.Second)
+		o.Logger.Info("opening logs", "done", p.done, "of", p.all)
 	}
 }
 
