@@ -69,7 +69,7 @@ type pending struct {
 }
 
 // maxBuffered bounds the records a producing client holds.
-const maxBuffered = 200_000
+const maxBuffered = 50_000
 
 func (f *franz) producerOptions() []kgo.Opt {
 	l := f.options.Load

@@ -71,7 +71,7 @@ func (s *span) advance(now int64) bool {
 		if written >= s.maxBytes {
 			s.boundByBytes.Store(true)
 		}
-		s.close(now)
+		s.close(min(now, start+s.window))
 		return false
 	}
 	return true

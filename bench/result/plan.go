@@ -41,7 +41,8 @@ type PlanCell struct {
 	ID     string            `json:"id"`
 	Label  string            `json:"label"`
 	Base   bool              `json:"base"`
-	Axes   map[string]string `json:"axes"` // differences from the base cell
+	AA     bool              `json:"aa,omitempty"` // the base cell a second time, for the noise
+	Axes   map[string]string `json:"axes"`         // differences from the base cell
 	Driver string            `json:"driver"`
 	Target string            `json:"target"`
 	Config map[string]string `json:"config"`

@@ -71,6 +71,9 @@ func (m *measurement) do(ctx context.Context) (err error) {
 	}()
 	m.run.Phases.Start = int64(time.Since(began))
 	if err := m.measure(ctx, s); err != nil {
+		if said := t.Leftovers(ctx)["log.tail"]; len(said) > 0 {
+			err = fmt.Errorf("%w (the target's log ends: %s)", err, said)
+		}
 		return err
 	}
 	m.files.Broker = t.Leftovers(ctx)

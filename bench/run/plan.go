@@ -118,7 +118,7 @@ func Plan(s *workload.Spec, spec []byte, command []string) (result.Plan, []resul
 		}
 		for _, c := range e.Cells() {
 			seconds, bytes, peak := estimate(c.Load)
-			pe.Cells = append(pe.Cells, result.PlanCell{ID: c.ID, Label: c.Label, Base: c.Base, Axes: c.Axes, Driver: c.Load.Driver,
+			pe.Cells = append(pe.Cells, result.PlanCell{ID: c.ID, Label: c.Label, Base: c.Base, AA: c.AA, Axes: c.Axes, Driver: c.Load.Driver,
 				Target: c.Load.Target, Config: c.Config, SecondsPerRun: seconds, BytesPerRun: bytes})
 			p.Totals.Cells++
 			p.Totals.Runs += e.Blocks

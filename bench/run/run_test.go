@@ -57,7 +57,7 @@ name: small
 about: Every driver that needs no broker.
 defaults:
   blocks: 2
-  workload: {partitions: 2, producers: 2, consumers: 1, warmup: 20ms, window: 60ms, fetch: 40ms, bytes: 32MiB, interval: 20ms}
+  workload: {partitions: 2, producers: 2, consumers: 1, warmup: 0s, window: 10s, fetch: 100ms, bytes: 24MiB, interval: 20ms}
 experiments:
   - name: raw
     workload: {target: memory}
@@ -65,7 +65,7 @@ experiments:
       axes:
         batch.size: [16KiB, 64KiB]
   - name: franz
-    workload: {driver: franz, target: memory}
+    workload: {driver: franz, target: memory, bytes: 48MiB, fetch: 10s}
     blocks: 1
   - name: engines
     workload: {driver: log}
@@ -77,7 +77,7 @@ experiments:
     workload: {driver: null}
   - name: paced
     blocks: 1
-    workload: {target: memory, rate: 1% of raw, tail: true, fetch: 0s}
+    workload: {target: memory, rate: 1% of raw, tail: true, window: 200ms, fetch: 0s}
     client: {batch.records: 10}
 `
 

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"sort"
 
@@ -64,6 +65,7 @@ func latency(value func(*result.Window) int64) func(*result.Run) (float64, bool)
 // against the base cell of its experiment.
 func Summarise(f *result.Folder) *result.Compare {
 	c := &result.Compare{Schema: result.CompareSchema, Cells: []result.CellStats{}, Pairs: []result.Pair{}, Notes: []string{}}
+	c.NoiseRatio = noise(f)
 	for _, m := range metrics {
 		var pairs []result.Pair
 		var ps []float64
@@ -87,7 +89,7 @@ func Summarise(f *result.Folder) *result.Compare {
 				}
 			}
 		}
-		c.Pairs = append(c.Pairs, decide(pairs, ps, m)...)
+		c.Pairs = append(c.Pairs, decide(pairs, ps, m, c.NoiseRatio)...)
 	}
 	c.Notes = notes(f, c)
 	return c
@@ -177,12 +179,36 @@ func fillRatio(p *result.Pair, logs []float64) (raw float64) {
 	return raw
 }
 
+// noise is the half width of the widest A/A interval of produce throughput in
+// the folder; 0 when no experiment ran its base cell twice, or too seldom.
+func noise(f *result.Folder) (widest float64) {
+	m := metrics[0]
+	for _, e := range f.Plan.Experiments {
+		var base, double *result.PlanCell
+		for i := range e.Cells {
+			switch c := &e.Cells[i]; {
+			case c.Base:
+				base = c
+			case c.AA:
+				double = c
+			}
+		}
+		if base == nil || double == nil {
+			continue
+		}
+		if p, _, ok := pair(f, e.Name, *double, *base, m); ok && p.N >= LeastN {
+			widest = max(widest, p.Ratio.High-1, 1/p.Ratio.Low-1)
+		}
+	}
+	return widest
+}
+
 // decide corrects the family's p values and gives the verdicts.
-func decide(pairs []result.Pair, ps []float64, m metric) []result.Pair {
+func decide(pairs []result.Pair, ps []float64, m metric, noise float64) []result.Pair {
 	for i, corrected := range Holm(ps) {
 		p := &pairs[i]
 		p.PHolm = corrected
-		p.Verdict = verdict(*p, m.moreIsFaster)
+		p.Verdict = verdict(*p, m.moreIsFaster, noise)
 		if p.Verdict != result.Undecided && p.Verdict != result.TooFew {
 			p.NeedN = 0
 		}
@@ -190,15 +216,17 @@ func decide(pairs []result.Pair, ps []float64, m metric) []result.Pair {
 	return pairs
 }
 
-// verdict needs an interval that excludes 1 and survives the correction, or one
-// that lies within the margin.
-func verdict(p result.Pair, moreIsFaster bool) result.Verdict {
-	switch r := p.Ratio; {
+// verdict needs an interval that excludes 1, survives the correction and is of
+// an effect beyond the machine's noise, or an interval within the margin.
+func verdict(p result.Pair, moreIsFaster bool, noise float64) result.Verdict {
+	r := p.Ratio
+	effect := math.Abs(math.Log(r.Median))
+	switch {
 	case p.N < LeastN:
 		return result.TooFew
 	case r.Low > 1/(1+Margin) && r.High < 1+Margin:
 		return result.Equivalent
-	case p.PHolm >= 1-Confidence || r.Low <= 1 && r.High >= 1:
+	case p.PHolm >= 1-Confidence || r.Low <= 1 && r.High >= 1 || effect <= math.Log1p(noise):
 		return result.Undecided
 	case (r.Low > 1) == moreIsFaster:
 		return result.Faster
@@ -221,6 +249,9 @@ func notes(f *result.Folder, c *result.Compare) []string {
 			out = append(out, "Fewer than 6 blocks in common allow no verdict; their bounds are the smallest and the largest value.")
 			break
 		}
+	}
+	if c.NoiseRatio > 0 {
+		out = append(out, fmt.Sprintf("The base cell against itself (A/A) differs by up to %.1f %% here; no smaller effect is called faster or slower.", 100*c.NoiseRatio))
 	}
 	if f.Env != nil && f.Env.Disk.Tmpfs {
 		out = append(out, "The data directory was in memory: no figure says anything about a disk.")
@@ -251,7 +282,7 @@ func Between(a, b *result.Folder) *result.Compare {
 				}
 			}
 		}
-		c.Pairs = append(c.Pairs, decide(pairs, ps, m)...)
+		c.Pairs = append(c.Pairs, decide(pairs, ps, m, max(noise(a), noise(b)))...)
 	}
 	return c
 }
@@ -283,15 +314,4 @@ func logs(f *result.Folder, cell string, m metric) (out []float64) {
 	}
 	sort.Float64s(out)
 	return out
-}
-
-// Noise is the half width of the interval of an A/A comparison, as a ratio: what
-// this machine calls different although nothing is.
-func Noise(ratios []float64) float64 {
-	l := make([]float64, len(ratios))
-	for i, r := range ratios {
-		l[i] = math.Log(r)
-	}
-	i, _ := PairedT(l)
-	return math.Expm1(max(math.Abs(i.Low), math.Abs(i.High)))
 }

@@ -183,13 +183,14 @@ func (t *Target) logTail() string {
 	return string(bytes.TrimSpace(data))
 }
 
-// Stop ends the process, gently for two seconds; it may be called twice. The
-// data directory is the caller's to delete.
+// Stop kills the process; it may be called twice. A gentle end would sync data
+// that is deleted next, at the cost of the runs that follow. The data directory
+// is the caller's to delete.
 func (t *Target) Stop() error {
 	if t.child == nil {
 		return nil
 	}
-	return t.child.stop(2 * time.Second)
+	return t.child.kill()
 }
 
 // child is a started process and the goroutine that waits for it.
@@ -201,22 +202,12 @@ type child struct {
 
 func (c *child) pid() int { return c.cmd.Process.Pid }
 
-// stop asks and then kills.
-func (c *child) stop(patience time.Duration) error {
+// kill ends the process and waits for it.
+func (c *child) kill() error {
 	select {
 	case <-c.done:
 		return nil
 	default:
-	}
-	if err := c.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("stop process %d: %w", c.pid(), err)
-	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-c.done:
-		return nil
-	case <-timer.C:
 	}
 	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill process %d: %w", c.pid(), err)

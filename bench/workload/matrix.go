@@ -310,6 +310,12 @@ func (e *Experiment) makeCells(base map[string]string, configs []map[string]stri
 	if len(e.cells) > maxCells {
 		return errorAt(e.Name.token, "experiment %s has more than %d cells", e.Name.Value, maxCells)
 	}
+	if e.Matrix.AA {
+		double := e.cells[0]
+		double.Base, double.AA, double.Label = false, true, "base again (A/A)"
+		double.ID = cellID(e.Name.Value+" A/A", double.Config)
+		e.cells = append(e.cells, double)
+	}
 	e.kind = KindOf(e.cells[0].Load)
 	return nil
 }

@@ -61,6 +61,9 @@ type Matrix struct {
 	Axes    Axes      `yaml:"axes"`
 	Exclude []Entries `yaml:"exclude"`
 	Include []Entries `yaml:"include"`
+	// AA runs the base cell a second time under another name: what then looks
+	// like a difference is the machine's noise.
+	AA bool `yaml:"aa"`
 }
 
 // Cell is one assignment of all settings.
@@ -69,6 +72,8 @@ type Cell struct {
 	ID    string
 	Label string
 	Base  bool
+	// AA marks the base cell's double.
+	AA bool
 	// Axes are the settings in which the cell differs from the base cell.
 	Axes   map[string]string
 	Config map[string]string

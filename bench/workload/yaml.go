@@ -157,7 +157,7 @@ func decode(data []byte, s *Spec) error {
 
 // fieldNames are the fields of Spec, Experiment and Matrix, for suggestions.
 var fieldNames = []string{"apiVersion", "name", "about", "seed", "experiments", "blocks", "last",
-	"workload", "client", "topic", "broker", "matrix", "design", "axes", "include", "exclude", "defaults"}
+	"workload", "client", "topic", "broker", "matrix", "design", "axes", "include", "exclude", "aa", "defaults"}
 
 // didYouMean returns "; did you mean X?" for the nearest name, or nothing.
 func didYouMean(name string, known []string) string {
