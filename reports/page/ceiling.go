@@ -327,5 +327,8 @@ func boundWords(bounds map[string]int) string {
 	if len(all) == 0 {
 		return "no cell was bound by anything known"
 	}
+	if all[0].name == "unknown" {
+		return fmt.Sprintf("what bound %d of %d cells is not known", all[0].n, total)
+	}
 	return fmt.Sprintf("%d of %d cells were bound by %s", all[0].n, total, boundName(all[0].name))
 }

@@ -114,7 +114,7 @@ func batches(v *view) (Panel, error) {
 			continue
 		}
 		if p.Title == "" {
-			p.Title = batchTitle(s.Points)
+			p.Title = seenAlong(e, axis, "records per second by batch size")
 		}
 		c.Series, p.Tables, all = append(c.Series, s), append(p.Tables, t), append(all, cells...)
 	}
@@ -132,11 +132,6 @@ func batchTicks() []chart.Tick {
 		out = append(out, chart.Tick{Value: b, Label: chart.Bytes(b)})
 	}
 	return out
-}
-
-func batchTitle(points []chart.Point) string {
-	first, last := points[0], points[len(points)-1]
-	return fmt.Sprintf("From %s to %s batches, throughput changes by %s", chart.Bytes(first.X.Value), chart.Bytes(last.X.Value), change(last.Y.Value/first.Y.Value))
 }
 
 // batchBytes is the uncompressed size of a cell's batches: its setting where that
@@ -183,7 +178,7 @@ func compression(v *view) (Panel, error) {
 		all = append(all, along(e, axis)...)
 		p.Notes = append(p.Notes, fmt.Sprintf("%s: how far values compress depends on their make-up; here %s of a value's bytes is random.", heading(e), entropy(e)))
 		if p.Title == "" {
-			p.Title = seenAlong(e, axis)
+			p.Title = seenAlong(e, axis, "records per second by codec")
 		}
 	}
 	if len(p.Figures) == 0 {
@@ -242,8 +237,8 @@ func entropy(e *dataset.Experiment) string {
 }
 
 // seenAlong is the heading for one axis: the largest effect shown along it.
-func seenAlong(e *dataset.Experiment, axis string) string {
+func seenAlong(e *dataset.Experiment, axis, quantity string) string {
 	part := *e
 	part.Cells = along(e, axis)
-	return seen([]*dataset.Experiment{&part}, dataset.Produce, "records per second by codec")
+	return seen([]*dataset.Experiment{&part}, dataset.Produce, quantity)
 }
