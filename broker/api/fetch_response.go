@@ -81,14 +81,21 @@ func (f *fetch) answer(part *fetchPart, left int64, empty bool) wire.FetchPartit
 // tell puts an error, and who leads instead, into the answer.
 func (f *fetch) tell(a *wire.FetchPartition, part *fetchPart, err error) {
 	a.ErrorCode = partitionCode(err)
-	if a.ErrorCode != wire.NotLeaderOrFollower && a.ErrorCode != wire.FencedLeaderEpoch {
-		return
+	a.CurrentLeader = f.server.leaderInstead(a.ErrorCode, part.topic, part.index)
+}
+
+// leaderInstead is who leads a partition, for the errors that ask the client to go
+// elsewhere (KIP-951); nil for other errors and where nobody is known.
+func (s *Server) leaderInstead(code wire.ErrorCode, topic string, index int32) *wire.LeaderEpoch {
+	if code != wire.NotLeaderOrFollower && code != wire.FencedLeaderEpoch {
+		return nil
 	}
-	if t := f.server.o.Metadata.View().Topic(part.topic); t != nil {
-		if p, ok := t.Partition(part.index); ok && p.Leader >= 0 {
-			a.CurrentLeader = &wire.LeaderEpoch{LeaderID: p.Leader, LeaderEpoch: p.LeaderEpoch}
+	if t := s.o.Metadata.View().Topic(topic); t != nil {
+		if p, ok := t.Partition(index); ok && p.Leader >= 0 {
+			return &wire.LeaderEpoch{LeaderID: p.Leader, LeaderEpoch: p.LeaderEpoch}
 		}
 	}
+	return nil
 }
 
 // endpoints says where the named leaders listen, each once.

@@ -7,6 +7,7 @@ import (
 
 	"tidemark/broker/replica"
 	"tidemark/protocol/record"
+	"tidemark/protocol/wire"
 )
 
 // response fills the recycled response; its slices keep their room.
@@ -15,6 +16,7 @@ func (p *produce) response() *kmsg.ProduceResponse {
 	topics := resp.Topics[:0]
 	resp.Default()
 	var topic *kmsg.ProduceResponseTopic
+	var elsewhere []int32 // who leads what is not led here
 	for i := range p.parts {
 		part := &p.parts[i]
 		if part.newTopic {
@@ -22,8 +24,18 @@ func (p *produce) response() *kmsg.ProduceResponse {
 			topic.Topic = part.topicName()
 		}
 		topic.Partitions = append(topic.Partitions, p.answer(part))
+		if part.err != nil {
+			if leader := topic.Partitions[len(topic.Partitions)-1].CurrentLeader.LeaderID; leader >= 0 {
+				elsewhere = append(elsewhere, leader)
+			}
+		}
 	}
-	resp.Topics = topics
+	resp.Topics, resp.Brokers = topics, nil
+	for _, e := range p.server.endpoints(elsewhere) {
+		broker := kmsg.NewProduceResponseBroker()
+		broker.NodeID, broker.Host, broker.Port, broker.Rack = e.NodeID, e.Host, e.Port, e.Rack
+		resp.Brokers = append(resp.Brokers, broker)
+	}
 	return resp
 }
 
@@ -68,8 +80,8 @@ func (p *produce) answer(part *producePart) kmsg.ProduceResponseTopicPartition {
 		e.RelativeOffset, e.ErrorMessage = r.Index, &reason
 		a.ErrorRecords = append(a.ErrorRecords, e)
 	}
-	if part.partition != nil && (errors.Is(part.err, replica.ErrNotLeader) || errors.Is(part.err, replica.ErrFencedEpoch)) {
-		a.CurrentLeader.LeaderID, a.CurrentLeader.LeaderEpoch = part.partition.Leader()
+	if l := p.server.leaderInstead(wire.ErrorCode(a.ErrorCode), part.topicName(), part.index); l != nil {
+		a.CurrentLeader.LeaderID, a.CurrentLeader.LeaderEpoch = l.LeaderID, l.LeaderEpoch
 	}
 	return a
 }

@@ -293,7 +293,11 @@ func TestProduceMinInsyncReplicas(t *testing.T) {
 func TestProduceElsewhere(t *testing.T) {
 	c := newCluster(t, nil)
 	elsewhere(c)
-	p := c.produced(produceRequest(10, 1, "t", 1, batch(record.None, "a")))
+	resp := do[*kmsg.ProduceResponse](c, produceRequest(10, 1, "t", 1, batch(record.None, "a")))
+	p := resp.Topics[0].Partitions[0]
+	if len(resp.Brokers) != 1 || resp.Brokers[0].NodeID != 2 || resp.Brokers[0].Port != 9093 {
+		t.Errorf("brokers %+v, want broker 2 at port 9093", resp.Brokers)
+	}
 	wantCode(t, "not the leader", p.ErrorCode, wire.NotLeaderOrFollower)
 	if p.CurrentLeader.LeaderID != 2 || p.CurrentLeader.LeaderEpoch != 6 {
 		t.Errorf("current leader %+v, want broker 2 of epoch 6", p.CurrentLeader)
