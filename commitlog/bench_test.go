@@ -144,3 +144,51 @@ func TestAllocationsPerBatch(t *testing.T) {
 		}
 	}
 }
+
+// nowhere is an append engine that keeps nothing: what is left is the log's own
+// work.
+type nowhere struct{ size int64 }
+
+func (a *nowhere) Append(bufs [][]byte) (int64, error) {
+	position := a.size
+	for _, b := range bufs {
+		a.size += int64(len(b))
+	}
+	return position, nil
+}
+func (a *nowhere) Flush() error              { return nil }
+func (a *nowhere) Truncate(size int64) error { a.size = size; return nil }
+func (a *nowhere) Size() int64               { return a.size }
+func (a *nowhere) Close() error              { return nil }
+
+// BenchmarkAppendOverhead is an append without the engine: validation, producer
+// rule, indexes, publishing.
+func BenchmarkAppendOverhead(b *testing.B) {
+	spec := engines.AppendSpec{Name: "nowhere", Open: func(_ engines.File, size int64, _ engines.AppendOptions) (engines.Appender, error) {
+		return &nowhere{size}, nil
+	}}
+	modes := map[record.Mode]string{record.HeaderOnly: "header", record.Records: "records"}
+	for _, mode := range []record.Mode{record.HeaderOnly, record.Records} {
+		for _, size := range []int{1 << 10, 16 << 10, 64 << 10, 1 << 20} {
+			b.Run(fmt.Sprintf("%s/%dKiB", modes[mode], size>>10), func(b *testing.B) {
+				o := DefaultOptions()
+				o.Append, o.Read, o.Validation, o.SegmentBytes, o.MaxMessageBytes = spec, pread.Spec(), mode, math.MaxInt32, 0
+				o.TimestampBeforeMaxMs = -1
+				l, err := Open(vfs.NewMem(), "/t-0", o, OpenState{}, clock.Real{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				batch := benchBatch(size)
+				b.SetBytes(int64(len(batch)))
+				b.ReportAllocs()
+				for b.Loop() {
+					batch.SetBaseOffset(0)
+					if _, err := l.AppendAsLeader(batch, 0, Client); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(batch.Count()), "ns/record")
+			})
+		}
+	}
+}

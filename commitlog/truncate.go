@@ -15,8 +15,11 @@ import (
 // offset drops everything, as TruncateFullyAndStartAt. Chunks of what is dropped
 // from a segment that stays end in an error or show what is appended next; a
 // follower's readers learn of it by the leader epoch. The truncation is durable
-// on return. A negative offset is ErrOffsetOutOfRange; after any other error the
-// log is failed.
+// on return. The recovery point falls to the new end: the caller writes its
+// checkpoint before it appends again, or a crash would trust what it must check.
+//
+// A negative offset is ErrOffsetOutOfRange; after any other error the log is
+// failed.
 func (l *Log) TruncateTo(offset int64) error {
 	if offset < 0 {
 		return ErrOffsetOutOfRange

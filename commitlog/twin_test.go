@@ -325,10 +325,7 @@ func (p *pair) compare(rt *rapid.T) {
 	if diff := cmp.Diff(p.twin.epochs(), p.epochs()); diff != "" {
 		rt.Fatalf("leader epochs (-want +got):\n%s", diff)
 	}
-	var got []record.Batch
-	for _, b := range p.readAll(p.twin.start) {
-		got = append(got, b)
-	}
+	got := p.readAll(p.twin.start)
 	if diff := cmp.Diff(p.from(p.twin.start), got); len(got)+len(p.from(p.twin.start)) > 0 && diff != "" {
 		rt.Fatalf("batches (-want +got):\n%s", diff)
 	}
