@@ -143,6 +143,7 @@ func TestCheckRecordForm(t *testing.T) {
 		{name: "key length 2^31-1", first: rec(cat([]byte{0, 0, 0}, huge, []byte{1, 0})...)},
 		{name: "key length -2^31", first: rec(0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f, 1, 0)},
 		{name: "value length -2", first: rec(0, 0, 0, 1, 3, 0)},
+		{name: "value length -65 with room", first: rec(cat([]byte{0, 0, 0, 1, 0x81, 1}, make([]byte, 64), []byte{0})...)},
 		{name: "value length to the end", first: rec(0, 0, 0, 1, 2, 0)},
 		{name: "value length 2^31-1", first: rec(cat([]byte{0, 0, 0, 1}, huge, []byte{0})...)},
 		{name: "value of two length bytes beyond record", first: rec(0, 0, 0, 1, 0x80, 0x7f, 0)},
