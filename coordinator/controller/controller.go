@@ -7,7 +7,8 @@
 // notification, and tells the broker through a Sink. It creates, grows and
 // deletes topics, elects leaders among the ISR, and passes configuration changes
 // on, in office or not. It tells its own broker only, moves no replicas and
-// makes no unclean elections.
+// makes no unclean elections. Topics that other tools create or delete are
+// followed at once; partitions that they add are seen at the next election.
 package controller
 
 import (
