@@ -274,6 +274,7 @@ var badPairs = []struct {
 	})}},
 	{"does not see the newest page", "coherent", engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return laggingReader{r} })}},
 	{"does not see the newest page while it is written", "readers-during-append", engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return laggingReader{r} })}},
+	{"sends nothing to sockets", "readers-during-append", engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return silentReader{r} })}},
 	{"stops at a segment's size", "oversize-read", engines.ReadSpec{Open: func(f engines.File, o engines.ReadOptions) (engines.Reader, error) {
 		return wrapRead(func(r *badReader) engines.Reader { return fixedReader{r, o.SegmentBytes} })(f, o)
 	}}},

@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"tidemark/engines"
 )
@@ -86,7 +87,7 @@ func checkCoherent(b pairBench) error {
 }
 
 func checkReadersDuringAppend(b pairBench) error {
-	const readers, total = 4, 20 << 20
+	const readers, total = 3, 8 << 20
 	return b.with(total, func(p *pair) error {
 		var published atomic.Int64
 		var done atomic.Bool
@@ -150,9 +151,13 @@ func (s *source) fetchOver(server, client *net.TCPConn, position, n int64) error
 	}
 	clear(got)
 	sent := make(chan error, 1)
-	go func() { sent <- s.chunkTo(server, position, n) }()
+	go func() {
+		err := s.chunkTo(server, position, n)
+		// What was sent has arrived by then; what was not never will.
+		sent <- errors.Join(err, client.SetReadDeadline(time.Now().Add(100*patience)))
+	}()
 	_, err := io.ReadFull(client, got)
-	if err := errors.Join(<-sent, err); err != nil {
+	if err := errors.Join(<-sent, err, client.SetReadDeadline(time.Time{})); err != nil {
 		return err
 	}
 	if err := s.verify(got, position); err != nil {

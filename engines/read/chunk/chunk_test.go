@@ -50,7 +50,9 @@ func TestCountWaitsForTheLastUse(t *testing.T) {
 			if err := c.Take(); err != nil {
 				t.Fatal(err)
 			}
+			mu.Lock()
 			open++
+			mu.Unlock()
 			inUse.Add(1)
 			users.Go(func() {
 				inUse.Done()

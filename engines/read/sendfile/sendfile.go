@@ -15,8 +15,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-"os"
-"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -27,9 +25,11 @@ import (
 	"tidemark/internal/vfs"
 )
 
-// callSize bounds one sendfile(2). The kernel passes file pages through a pipe
-// of sixteen and, with more to send, waits for the socket in between.
-var callSize = func() int64 { n, _ := strconv.Atoi(os.Getenv("CALL")); return int64(n) << 10 }()
+// callSize bounds one sendfile(2), so that the peer is at work on one piece while
+// the next is prepared. Over loopback on two busy cores the processor time per
+// gigabyte, both ends, was 0.17 s with 32 KiB, 0.22 with 64, 0.27 with 128 (median
+// of ten alternating runs each).
+const callSize = 32 << 10
 
 // Spec names the engine.
 func Spec() engines.ReadSpec {
