@@ -62,6 +62,8 @@ type Broker struct {
 	api        *api.Server
 	server     *network.Server
 
+	failed chan error // holds what keeps the broker from going on
+
 	mu      sync.Mutex
 	started []undo // what stops each part, in starting order
 }
@@ -84,7 +86,7 @@ func New(o Options) (*Broker, error) {
 	if _, err := o.Engines.Read(defaults.ReadEngine); err != nil {
 		return nil, fmt.Errorf("storage.read.engine: %w", err)
 	}
-	return &Broker{o: o, configs: api.NewConfigs(o.Config), view: metadata.NewCache()}, nil
+	return &Broker{o: o, configs: api.NewConfigs(o.Config), view: metadata.NewCache(), failed: make(chan error, 1)}, nil
 }
 
 // undo stops what a part started; nil for nothing.
@@ -141,6 +143,19 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Failed yields at most one error: what keeps the running broker from going on.
+// Whoever runs it should shut it down.
+func (b *Broker) Failed() <-chan error { return b.failed }
+
+// fail reports err unless something was reported before.
+func (b *Broker) fail(err error) {
+	b.o.Logger.Error("the broker cannot go on", "error", err)
+	select {
+	case b.failed <- err:
+	default:
+	}
 }
 
 // Addr is where clients connect; it is valid once Start has returned.

@@ -100,7 +100,7 @@ func testLogger(t *testing.T) *slog.Logger {
 			t.Logf("the broker logged:\n%s", log.String())
 		}
 	})
-	return slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))
+	return slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 type lockedWriter struct {

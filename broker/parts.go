@@ -46,12 +46,28 @@ func (b *Broker) startZookeeper(context.Context) (undo, error) {
 	}
 	b.zookeeper, err = zkserver.Start(l, zkserver.Options{
 		FS: b.o.FS, Dir: filepath.Join(b.o.Config.LogDirs[0], zookeeperDir), Clock: b.o.Clock, Logger: b.o.Logger,
+		// This process is the store's only client, so sessions on disk are
+		// those of its dead predecessor.
+		ForgetSessions: true,
 	})
 	if err != nil {
-		_ = l.Close() // nobody was told of it
+		b.zookeeper = nil
 		return nil, explainLock(err)
 	}
-	return func(context.Context) error { return wrap("stop metadata store", b.zookeeper.Close()) }, nil
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-b.zookeeper.Done()
+		if err := b.zookeeper.Err(); err != nil {
+			b.ready.Store(false)
+			b.fail(fmt.Errorf("the metadata store stopped: %w", err))
+		}
+	}()
+	return func(context.Context) error {
+		err := b.zookeeper.Close()
+		<-ended
+		return wrap("stop metadata store", err)
+	}, nil
 }
 
 // connectZookeeper opens the session and learns which cluster this is.

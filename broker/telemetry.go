@@ -8,13 +8,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"tidemark/broker/api"
 )
 
 // telemetry serves metrics, profiles and health over HTTP. It answers questions
@@ -100,9 +101,9 @@ func (l *latency) observe(key int16, took time.Duration) {
 	}
 	o := l.byKey[i].Load()
 	if o == nil {
-		label := "other"
-		if i <= maxKey {
-			label = strconv.Itoa(i)
+		label := api.Name(key)
+		if label == "" {
+			label = "other"
 		}
 		first := l.seconds.WithLabelValues(label)
 		o = &first

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -91,15 +92,15 @@ func runBroker(ctx context.Context, app *App, cfg *config.Broker, logLevel strin
 	}
 	err = announce(app, cfg, b)
 	if err == nil {
-		<-ctx.Done()
-		logger.Info("shutting down; once more to kill")
+		select {
+		case <-ctx.Done():
+			logger.Info("shutting down; once more to kill")
+		case err = <-b.Failed():
+		}
 	}
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownPatience)
 	defer cancel()
-	if stopped := b.Shutdown(patience); stopped != nil {
-		return stopped
-	}
-	return err
+	return errors.Join(err, b.Shutdown(patience))
 }
 
 func newLogger(w io.Writer, level string) (*slog.Logger, error) {

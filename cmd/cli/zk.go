@@ -34,7 +34,6 @@ func newZkCommand(app *App) *cobra.Command {
 			}
 			s, err := zkserver.Start(l, zkserver.Options{FS: vfs.OS{}, Dir: data, Logger: logger})
 			if err != nil {
-				_ = l.Close() // nobody was told of it
 				return err
 			}
 			if err := announceZk(app, s.Addr().String(), data); err == nil {
