@@ -24,6 +24,9 @@ func (c *Client) RegisterBroker(ctx context.Context, b Broker) (epoch int64, err
 	deadline := time.Now().Add(c.o.SessionTimeout + c.o.SessionTimeout/2)
 	for {
 		session := c.Session()
+		c.mu.Lock()
+		c.registeredIn = session.ID
+		c.mu.Unlock()
 		epoch, err := c.createBroker(path, content)
 		if err == nil || !retriable(err) && !errors.Is(err, zk.ErrNodeExists) {
 			return epoch, wrap("create", path, err)
@@ -118,7 +121,7 @@ func (c *Client) KeepRegistered(ctx context.Context, b Broker, registered func(e
 	if c.closed {
 		return
 	}
-	session := c.conn.SessionID()
+	session := c.registeredIn
 	c.work.Go(func() {
 		for {
 			changed := c.SessionChanged()

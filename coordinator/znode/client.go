@@ -61,29 +61,11 @@ type Client struct {
 	closed  bool
 	changed chan struct{}  // closed and replaced at each session event
 	past    map[int64]bool // ids of this Client's sessions, the present one included
+	// registeredIn is the session of the last attempt to register a broker.
+	registeredIn int64
 }
 
-// ParseConnect splits the value of zookeeper.connect, host:port,…/chroot, into
-// servers and chroot.
-func ParseConnect(value string) (servers []string, chroot string, err error) {
-	hosts, path, found := strings.Cut(value, "/")
-	if found {
-		chroot = "/" + strings.TrimRight(path, "/")
-		if chroot == "/" {
-			chroot = ""
-		}
-	}
-	for _, h := range strings.Split(hosts, ",") {
-		if h = strings.TrimSpace(h); h != "" {
-			servers = append(servers, h)
-		}
-	}
-	if len(servers) == 0 {
-		return nil, "", fmt.Errorf("zookeeper.connect %q names no server", value)
-	}
-	return servers, chroot, checkChroot(chroot)
-}
-
+// checkChroot wants a path as ZooKeeper takes it.
 func checkChroot(chroot string) error {
 	if chroot == "" {
 		return nil

@@ -2,6 +2,7 @@ package znode
 
 import (
 	"context"
+	"errors"
 	"net"
 	"testing"
 	"time"
@@ -66,5 +67,21 @@ func TestClusterIDIsMadeOnce(t *testing.T) {
 	other, err := connect(t, s, Options{Chroot: "/kafka/test"}).ClusterID(ctx)
 	if err != nil || other == first {
 		t.Errorf("below a chroot: id %q, error %v; want another cluster's", other, err)
+	}
+}
+
+func TestBadChroot(t *testing.T) {
+	for _, chroot := range []string{"kafka", "/kafka/", "/a//b", "/a/../b", "/a\x00"} {
+		if _, err := Connect(testContext(t), Options{Servers: []string{"127.0.0.1:1"}, Chroot: chroot}); !errors.Is(err, ErrChroot) {
+			t.Errorf("chroot %q: error %v, want ErrChroot", chroot, err)
+		}
+	}
+}
+
+func TestConnectEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Connect(ctx, Options{Servers: []string{"127.0.0.1:1"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("no server and no time: error %v, want the context's", err)
 	}
 }

@@ -127,18 +127,6 @@ func TestNonsenseIsRefused(t *testing.T) {
 	}
 }
 
-func TestParseConnect(t *testing.T) {
-	servers, chroot, err := ParseConnect("a:1, b:2/kafka/x/")
-	if diff := cmp.Diff([]string{"a:1", "b:2"}, servers); diff != "" || chroot != "/kafka/x" || err != nil {
-		t.Errorf("%v %q %v", servers, chroot, err)
-	}
-	for _, bad := range []string{"", "/x", "a:1/x//y", "a:1/../x"} {
-		if _, _, err := ParseConnect(bad); err == nil {
-			t.Errorf("%q is accepted", bad)
-		}
-	}
-}
-
 // FuzzDecode feeds every decoder: what one accepts, it must write back to
 // something that it reads as the same.
 func FuzzDecode(f *testing.F) {

@@ -96,11 +96,6 @@ func (c *Client) TopicDeletions(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// CancelTopicDeletion removes the request for a topic that does not exist.
-func (c *Client) CancelTopicDeletion(ctx context.Context, f Fence, name string) error {
-	return c.fencedDelete(ctx, f, []string{deleteTopicPath(name)})
-}
-
 // DeleteTopic removes a topic's nodes, its configuration and at last the
 // request to delete it, so that a deletion cut short is taken up again.
 func (c *Client) DeleteTopic(ctx context.Context, f Fence, name string) error {

@@ -16,14 +16,7 @@ const (
 	PlaceTopics        Place = topicsPath
 	PlaceDeletions     Place = deleteTopicsPath
 	PlaceConfigChanges Place = configChangesPath
-	PlaceISRChanges    Place = isrChangePath
 )
-
-// PlaceTopic is the content of one topic's node: its assignment.
-func PlaceTopic(name string) Place { return Place(topicPath(name)) }
-
-// placeController is watched for existence and content.
-const placeController Place = controllerPath
 
 // WatchChildren calls f once at the start and then after every change of the
 // children of place, until ctx or the Client ends. The watch is armed before f
@@ -37,17 +30,13 @@ func (c *Client) WatchChildren(ctx context.Context, place Place, f func()) {
 	}, f)
 }
 
-// WatchNode is WatchChildren for a node's existence and content.
-func (c *Client) WatchNode(ctx context.Context, place Place, f func()) {
+// WatchController is WatchChildren for the office of controller: f is called
+// after it is taken, given up or changed.
+func (c *Client) WatchController(ctx context.Context, f func()) {
 	c.watch(ctx, func() (<-chan zk.Event, error) {
-		_, _, events, err := c.conn.ExistsW(c.path(string(place)))
+		_, _, events, err := c.conn.ExistsW(c.path(controllerPath))
 		return events, err
 	}, f)
-}
-
-// WatchController is WatchNode for the office of controller.
-func (c *Client) WatchController(ctx context.Context, f func()) {
-	c.WatchNode(ctx, placeController, f)
 }
 
 func (c *Client) watch(ctx context.Context, arm func() (<-chan zk.Event, error), f func()) {
