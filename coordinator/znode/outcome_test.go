@@ -128,41 +128,77 @@ func TestLostReplies(t *testing.T) {
 }
 
 // TestSessionEndsWhileAway: the session expires while the client is cut off; the
-// client gets a new one, says so, and registers again over its own dead node.
+// client gets a new one, says so, and registers again, whether the watch over
+// the registration began before or after.
 func TestSessionEndsWhileAway(t *testing.T) {
-	c, p, direct := throughProxy(t)
+	for name, early := range map[string]bool{"watched before": true, "watched after": false} {
+		t.Run(name, func(t *testing.T) {
+			c, p, direct := throughProxy(t)
+			ctx := testContext(t)
+			b := Broker{ID: 1, Host: "h", Port: 1, Timestamp: time.UnixMilli(1)}
+			first, err := c.RegisterBroker(ctx, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			type registration struct {
+				epoch int64
+				err   error
+			}
+			again := make(chan registration, 10)
+			keep := func() { c.KeepRegistered(ctx, b, func(epoch int64, err error) { again <- registration{epoch, err} }) }
+			if early {
+				keep()
+			}
+			old := c.Session().ID
+			expire(t, p, direct)
+			if !early {
+				awaitSession(t, c, old)
+				keep()
+			}
+			r := <-again
+			if r.err != nil || r.epoch <= first {
+				t.Errorf("registered again at epoch %d, error %v; want above %d", r.epoch, r.err, first)
+			}
+			if now := c.Session().ID; now == old || now == 0 {
+				t.Errorf("session %#x, want another than %#x", now, old)
+			}
+		})
+	}
+}
+
+// expire cuts the client off until its broker is gone.
+func expire(t *testing.T, p *proxy, direct *Client) {
+	t.Helper()
 	ctx := testContext(t)
-	b := Broker{ID: 1, Host: "h", Port: 1, Timestamp: time.UnixMilli(1)}
-	first, err := c.RegisterBroker(ctx, b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	type registration struct {
-		epoch int64
-		err   error
-	}
-	again := make(chan registration, 10)
-	c.KeepRegistered(ctx, b, func(epoch int64, err error) { again <- registration{epoch, err} })
-	old := c.Session().ID
-	gone := make(chan struct{}, 100)
-	direct.WatchChildren(ctx, PlaceBrokers, func() { gone <- struct{}{} })
+	changed := make(chan struct{}, 100)
+	direct.WatchChildren(ctx, PlaceBrokers, func() { changed <- struct{}{} })
 	p.setRefuse(true)
 	p.cut()
-	for {
-		<-gone
-		if brokers, err := direct.Brokers(ctx); err != nil {
+	defer p.setRefuse(false)
+	for range changed {
+		brokers, err := direct.Brokers(ctx)
+		if err != nil {
 			t.Fatal(err)
-		} else if len(brokers) == 0 {
-			break
+		}
+		if len(brokers) == 0 {
+			return
 		}
 	}
-	p.setRefuse(false)
-	r := <-again
-	if r.err != nil || r.epoch <= first {
-		t.Errorf("registered again at epoch %d, error %v; want above %d", r.epoch, r.err, first)
-	}
-	if now := c.Session().ID; now == old || now == 0 {
-		t.Errorf("session %#x, want another than %#x", now, old)
+}
+
+// awaitSession waits for a session other than old.
+func awaitSession(t *testing.T, c *Client, old int64) {
+	t.Helper()
+	for {
+		changed := c.SessionChanged()
+		if s := c.Session(); s.Connected && s.ID != old {
+			return
+		}
+		select {
+		case <-changed:
+		case <-time.After(10 * time.Second):
+			t.Fatal("no new session")
+		}
 	}
 }
 
