@@ -456,3 +456,37 @@ func TestFetchMalformed(t *testing.T) {
 		}
 	}
 }
+
+// TestFetchMinBytesOverMaxBytes: a full response does not wait for bytes that it
+// could not carry.
+func TestFetchMinBytesOverMaxBytes(t *testing.T) {
+	c := newCluster(t, nil)
+	c.topic("t", 1)
+	for range 3 {
+		c.produce("t", 0, batch(record.None, strings.Repeat("x", 500)))
+	}
+	req := c.fetchRequest(12, "t", 0, 0)
+	req.MaxBytes, req.MinBytes, req.MaxWaitMillis = 1000, math.MaxInt32, 500
+	if f := c.start(req); f.waiting() {
+		t.Error("a fetch waits although max.bytes are there")
+	}
+}
+
+// TestFetchByReplicas: a replica reads to the log end, a stranger that claims to be
+// one nothing.
+func TestFetchByReplicas(t *testing.T) {
+	c := newCluster(t, nil)
+	elsewhere(c)
+	c.produce("t", 0, batch(record.None, "a"))
+	for _, version := range []int16{12, 17} {
+		for replica, want := range map[int32]wire.ErrorCode{2: wire.None, 5: wire.NotLeaderOrFollower} {
+			req := c.fetchRequest(version, "t", 0, 0)
+			req.ReplicaID, req.ReplicaState.ID = replica, replica
+			p := c.fetched(req)
+			wantCode(t, "replica", p.ErrorCode, want)
+			if got := len(p.RecordBatches) > 0; got != (want == wire.None) {
+				t.Errorf("version %d, replica %d: records are %v", version, replica, got)
+			}
+		}
+	}
+}

@@ -247,6 +247,11 @@ func TestInitProducerID(t *testing.T) {
 		req.ProducerEpoch = -1
 		wantCode(t, "id without epoch", do[*kmsg.InitProducerIDResponse](c, req).ErrorCode, wire.InvalidRequest)
 	}
+	for id := range int64(len(seen)) {
+		if !seen[id] {
+			t.Errorf("id %d of the blocks was never given", id)
+		}
+	}
 	c.server.ids.blocks = &fakeBlocks{err: errors.New("no ZooKeeper")}
 	c.server.ids.held = false
 	wantCode(t, "no block to be had", do[*kmsg.InitProducerIDResponse](c, kmsg.NewPtrInitProducerIDRequest()).ErrorCode, wire.CoordinatorNotAvailable)
