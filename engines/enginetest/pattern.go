@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 )
@@ -49,6 +50,9 @@ func (s pattern) verify(p []byte, position int64) error {
 
 // compare tells the first byte in which got differs from want.
 func compare(got, want []byte, position int64) error {
+	if bytes.Equal(got, want) {
+		return nil
+	}
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
 			return fmt.Errorf("the byte at %d is %#02x, want %#02x", position+int64(i), got[i], want[i])
