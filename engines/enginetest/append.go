@@ -84,7 +84,7 @@ func checkBuffersReturned(b appendBench) error {
 				return err
 			}
 			if &bufs[0][0] != &one[0] || len(bufs[0]) != len(one) || len(bufs[1]) != len(two) {
-				return fmt.Errorf("Append changed the caller's list of buffers")
+				return fmt.Errorf("append changed the caller's list of buffers")
 			}
 			clear(one)
 			clear(two)
@@ -160,7 +160,7 @@ func checkRefusesShort(b appendBench) error {
 	}
 	a, err := b.spec.Open(f, 1, engines.AppendOptions{SegmentBytes: smallSegment})
 	if err == nil {
-		return errors.Join(fmt.Errorf("Open of an empty file at size 1 succeeded"), a.Close(), f.Close())
+		return errors.Join(fmt.Errorf("open of an empty file at size 1 succeeded"), a.Close(), f.Close())
 	}
 	return f.Close()
 }
@@ -172,11 +172,11 @@ func checkTruncate(b appendBench) error {
 		}
 		for i, size := range []int64{50_000, 49_999, 8192, 8192, 4097, 100, 0} {
 			if err := s.appender.Truncate(size); err != nil {
-				return fmt.Errorf("Truncate(%d): %w", size, err)
+				return fmt.Errorf("truncate(%d): %w", size, err)
 			}
 			s.want = s.want[:size]
 			if got := s.appender.Size(); got != size {
-				return fmt.Errorf("Size after Truncate(%d) is %d", size, got)
+				return fmt.Errorf("size after Truncate(%d) is %d", size, got)
 			}
 			if err := s.check(); err != nil {
 				return fmt.Errorf("after Truncate(%d): %w", size, err)
@@ -228,7 +228,7 @@ func checkFlushBesideAppend(b appendBench) error {
 		flushes.Go(func() {
 			for {
 				if err := appender.Flush(); err != nil {
-					errs <- fmt.Errorf("Flush beside Append: %w", err)
+					errs <- fmt.Errorf("flush beside Append: %w", err)
 					return
 				}
 				select {

@@ -16,7 +16,7 @@ func checkFlushFinal(b appendBench) error {
 			return err
 		}
 		if err := s.appender.Flush(); err != nil {
-			return fmt.Errorf("Flush: %w", err)
+			return fmt.Errorf("flush: %w", err)
 		}
 		if err := s.append(pattern(31).bytes(0, 5000)); err != nil {
 			return err
@@ -30,13 +30,13 @@ func checkFlushFinal(b appendBench) error {
 			return err
 		}
 		if flushErr == nil {
-			return fmt.Errorf("Flush succeeded on a device that cannot sync")
+			return fmt.Errorf("flush succeeded on a device that cannot sync")
 		}
 		if err := s.appender.Flush(); err == nil {
-			return fmt.Errorf("Flush succeeded after it had failed with: %w", flushErr)
+			return fmt.Errorf("flush succeeded after it had failed with: %w", flushErr)
 		}
 		if _, err := s.appender.Append([][]byte{{1}}); err == nil {
-			return fmt.Errorf("Append succeeded after Flush had failed with: %w", flushErr)
+			return fmt.Errorf("append succeeded after Flush had failed with: %w", flushErr)
 		}
 		return nil
 	})
@@ -62,7 +62,7 @@ func checkErrorLeavesEnd(b appendBench) error {
 			return fmt.Errorf("%w: Append did not meet the broken descriptor", errUnproved)
 		}
 		if size != 5000 {
-			return fmt.Errorf("Size after a failed Append is %d, want 5000 as before it", size)
+			return fmt.Errorf("size after a failed Append is %d, want 5000 as before it", size)
 		}
 		// One byte, so that whatever the failed append left would show behind it.
 		if err := s.append([]byte{7}); err != nil {
@@ -100,7 +100,7 @@ func checkFull(b appendBench) error {
 			return fmt.Errorf("the full disk gave %w, want ENOSPC", err)
 		}
 		if got := s.appender.Size(); got != int64(len(s.want)) {
-			return fmt.Errorf("Size after a failed Append is %d, want %d", got, len(s.want))
+			return fmt.Errorf("size after a failed Append is %d, want %d", got, len(s.want))
 		}
 		if err := s.check(); err != nil {
 			return err

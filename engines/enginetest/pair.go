@@ -40,7 +40,7 @@ func (b pairBench) with(segmentBytes int64, do func(p *pair) error) error {
 	return appendBench{spec: b.appends, dir: b.dir}.with(segmentBytes, func(s *segment) error {
 		r, err := b.reads.Open(s.file, engines.ReadOptions{SegmentBytes: segmentBytes})
 		if err != nil {
-			return fmt.Errorf("Open for reading: %w", err)
+			return fmt.Errorf("open for reading: %w", err)
 		}
 		return errors.Join(do(&pair{segment: s, reader: r}), r.Close())
 	})
@@ -62,7 +62,7 @@ func (p *pair) fetch(position, n int64) error {
 		return err
 	}
 	if err := compare(sent.Bytes(), want, position); err != nil {
-		return fmt.Errorf("Chunk: %w", err)
+		return fmt.Errorf("chunk: %w", err)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (s *source) fetchOver(server, client *net.TCPConn, position, n int64) error
 		return err
 	}
 	if err := s.verify(got, position); err != nil {
-		return fmt.Errorf("Chunk: %w", err)
+		return fmt.Errorf("chunk: %w", err)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func checkTruncateThenAppend(b pairBench) error {
 				return err
 			}
 			if err := p.appender.Truncate(size); err != nil {
-				return fmt.Errorf("Truncate(%d): %w", size, err)
+				return fmt.Errorf("truncate(%d): %w", size, err)
 			}
 			p.want = p.want[:size]
 			if err := p.fetch(0, size); err != nil {

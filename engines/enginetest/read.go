@@ -53,7 +53,7 @@ func (b readBench) with(size int64, do func(s *source) error) error {
 		return errors.Join(err, f.Close())
 	}
 	if s.reader, err = b.spec.Open(f, engines.ReadOptions{SegmentBytes: smallSegment}); err != nil {
-		return errors.Join(fmt.Errorf("Open: %w", err), f.Close())
+		return errors.Join(fmt.Errorf("open: %w", err), f.Close())
 	}
 	return errors.Join(do(s), s.reader.Close(), f.Close())
 }
@@ -67,11 +67,11 @@ func (s *source) grow(from, to int64) error {
 func (s *source) chunkTo(w io.Writer, position, n int64) error {
 	c, err := s.reader.Chunk(position, n)
 	if err != nil {
-		return fmt.Errorf("Chunk(%d, %d): %w", position, n, err)
+		return fmt.Errorf("chunk(%d, %d): %w", position, n, err)
 	}
 	defer c.Release()
 	if got := c.Len(); got != n {
-		return fmt.Errorf("Len of Chunk(%d, %d) is %d", position, n, got)
+		return fmt.Errorf("len of Chunk(%d, %d) is %d", position, n, got)
 	}
 	sent, err := c.WriteTo(w)
 	if err != nil || sent != n || c.Len() != 0 {
@@ -110,7 +110,7 @@ func checkChunk(b readBench) error {
 				return err
 			}
 			if err := s.verify(got.Bytes(), r[0]); err != nil {
-				return fmt.Errorf("Chunk(%d, %d): %w", r[0], r[1], err)
+				return fmt.Errorf("chunk(%d, %d): %w", r[0], r[1], err)
 			}
 		}
 		return nil
@@ -248,7 +248,7 @@ func checkCloseWaits(b readBench) error {
 		select {
 		case <-early:
 			c.Release()
-			return fmt.Errorf("Close returned with a chunk still out")
+			return fmt.Errorf("close returned with a chunk still out")
 		case <-time.After(patience):
 		}
 		var got bytes.Buffer
@@ -256,7 +256,7 @@ func checkCloseWaits(b readBench) error {
 		released.Store(true)
 		c.Release()
 		if <-early {
-			return fmt.Errorf("Close returned with a chunk still out")
+			return fmt.Errorf("close returned with a chunk still out")
 		}
 		return errors.Join(err, s.verify(got.Bytes(), 0))
 	})
@@ -268,11 +268,11 @@ func checkClosed(b readBench) error {
 			return err
 		}
 		if err := s.reader.Close(); err != nil {
-			return fmt.Errorf("Close: %w", err)
+			return fmt.Errorf("close: %w", err)
 		}
 		if c, err := s.reader.Chunk(0, 1); err == nil {
 			c.Release()
-			return fmt.Errorf("Chunk after Close succeeded")
+			return fmt.Errorf("chunk after Close succeeded")
 		}
 		return nil
 	})

@@ -57,11 +57,11 @@ func (b appendBench) with(segmentBytes int64, do func(s *segment) error) error {
 func (s *segment) open() error {
 	a, err := s.spec.Open(s.file, int64(len(s.want)), s.options)
 	if err != nil {
-		return fmt.Errorf("Open at %d: %w", len(s.want), err)
+		return fmt.Errorf("open at %d: %w", len(s.want), err)
 	}
 	s.appender = a
 	if got := a.Size(); got != int64(len(s.want)) {
-		return fmt.Errorf("Size after Open is %d, want %d", got, len(s.want))
+		return fmt.Errorf("size after Open is %d, want %d", got, len(s.want))
 	}
 	return nil
 }
@@ -71,16 +71,16 @@ func (s *segment) append(bufs ...[]byte) error {
 	end := int64(len(s.want))
 	position, err := s.appender.Append(bufs)
 	if err != nil {
-		return fmt.Errorf("Append at %d: %w", end, err)
+		return fmt.Errorf("append at %d: %w", end, err)
 	}
 	for _, buf := range bufs {
 		s.want = append(s.want, buf...)
 	}
 	if position != end {
-		return fmt.Errorf("Append returned position %d, want %d", position, end)
+		return fmt.Errorf("append returned position %d, want %d", position, end)
 	}
 	if got := s.appender.Size(); got != int64(len(s.want)) {
-		return fmt.Errorf("Size after Append is %d, want %d", got, len(s.want))
+		return fmt.Errorf("size after Append is %d, want %d", got, len(s.want))
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (s *segment) stop() error {
 	err := s.appender.Close()
 	s.appender = nil
 	if err != nil {
-		return fmt.Errorf("Close: %w", err)
+		return fmt.Errorf("close: %w", err)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func checkChunkToSocket(b readBench) error {
 				return s.chunkTo(conn, r[0], r[1])
 			})
 			if err != nil {
-				return fmt.Errorf("Chunk(%d, %d): %w", r[0], r[1], err)
+				return fmt.Errorf("chunk(%d, %d): %w", r[0], r[1], err)
 			}
 		}
 		return nil
@@ -83,7 +83,7 @@ func checkConcurrentChunks(b readBench) error {
 		for i := range clients {
 			all.Go(func() {
 				if err := s.fetchInStep(int64(i*apart), size, &begun, together); err != nil {
-					errs[i] = fmt.Errorf("Chunk(%d, %d) beside others: %w", i*apart, size, err)
+					errs[i] = fmt.Errorf("chunk(%d, %d) beside others: %w", i*apart, size, err)
 				}
 			})
 		}
