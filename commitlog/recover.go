@@ -9,7 +9,7 @@ import (
 	"tidemark/protocol/record"
 )
 
-// scanBlock is what a recovery reads at a time.
+// scanBlock is the most a recovery reads at a time.
 const scanBlock = 1 << 20
 
 // recover finds the end of the log, and cuts the log there where the former
@@ -78,7 +78,11 @@ func (l *Log) findEnd() (ok bool, err error) {
 // cuts the log at the first damage or hole and syncs what is left.
 func (l *Log) scanFrom(first int) error {
 	l.firstScanned = l.view.segments[first].base
-	buf := make([]byte, 2*scanBlock)
+	largest := int64(record.HeaderSize)
+	for _, s := range l.view.segments[first:] {
+		largest = max(largest, s.size.Load())
+	}
+	buf := make([]byte, 2*min(scanBlock, largest))
 	for i := first; i < len(l.view.segments); i++ {
 		s, limit := l.view.segments[i], int64(math.MaxInt64)
 		if i+1 < len(l.view.segments) {
@@ -163,7 +167,7 @@ type scanned struct {
 
 // scan checks every batch of a segment whose offsets must lie before limit, cuts
 // the file at the first that is not valid and rebuilds the indexes. buf is
-// scratch space of at least two scanBlocks.
+// scratch space: half of it for what is read ahead, half for checksums.
 func (s *segment) scan(limit int64, buf []byte) (scanned, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,14 +178,15 @@ func (s *segment) scan(limit int64, buf []byte) (scanned, error) {
 	if err != nil {
 		return scanned{}, err
 	}
-	r := headers{src: s.file, path: s.name, end: s.size.Load(), block: buf[:scanBlock]}
+	r := headers{src: s.file, path: s.name, end: s.size.Load(), block: buf[:len(buf)/2]}
+	buf = buf[len(buf)/2:]
 	found := scanned{next: s.base}
 	for at := int64(0); at < s.size.Load(); {
-		h, err := s.check(&r, at, found.next, limit, buf[scanBlock:])
+		h, err := s.check(&r, at, found.next, limit, buf)
 		var damage *CorruptError
 		if errors.As(err, &damage) {
 			s.size.Store(at)
-			err = s.examine(&found, &r, damage, limit, buf[scanBlock:])
+			err = s.examine(&found, &r, damage, limit, buf)
 		}
 		if err != nil {
 			return scanned{}, err

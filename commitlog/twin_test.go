@@ -360,6 +360,9 @@ func (p *pair) run(rt *rapid.T) {
 }
 
 func TestLogAgainstTwinInMemory(t *testing.T) {
+	if raceEnabled {
+		setChecks(t, "25")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		p := &pair{world: newWorld(t)}
 		p.reads = []engines.ReadSpec{p.o.Read}
@@ -367,13 +370,19 @@ func TestLogAgainstTwinInMemory(t *testing.T) {
 	})
 }
 
-func TestLogAgainstTwinOnEveryPair(t *testing.T) {
+// setChecks bounds the runs of rapid.Check in a test that syncs real files or
+// runs under the race detector.
+func setChecks(t *testing.T, n string) {
 	checks := flag.Lookup("rapid.checks")
 	former := checks.Value.String()
-	if err := checks.Value.Set("2"); err != nil {
+	if err := checks.Value.Set(n); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = checks.Value.Set(former) }()
+	t.Cleanup(func() { _ = checks.Value.Set(former) }) // It was a valid value.
+}
+
+func TestLogAgainstTwinOnEveryPair(t *testing.T) {
+	setChecks(t, "2")
 	all := catalog.Builtin()
 	for _, a := range all.Appends() {
 		for _, r := range all.Reads() {
