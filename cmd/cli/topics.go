@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"time"
@@ -63,6 +64,9 @@ func parsePairs(flag string, texts []string) (names []string, values map[string]
 	}
 	return names, values, nil
 }
+
+// topicID is the form that Kafka's own tools print.
+func topicID(id kadm.TopicID) string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
 // refusal joins a broker's error with the message beside it.
 func refusal(err error, message string) error {

@@ -41,7 +41,7 @@ func newTopicsCreateCommand(app *App, f *clientFlags) *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("create topic %s: %w", args[0], refusal(err, r.ErrMessage))
 				}
-				t := createdTopic{r.Topic, r.ID.String(), r.NumPartitions, r.ReplicationFactor}
+				t := createdTopic{r.Topic, topicID(r.ID), r.NumPartitions, r.ReplicationFactor}
 				return app.Print(t, func(w io.Writer) error {
 					_, err := fmt.Fprintf(w, "created %s: partitions %d, replication factor %d, id %s\n",
 						t.Topic, t.Partitions, t.ReplicationFactor, t.ID)

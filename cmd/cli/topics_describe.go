@@ -71,7 +71,7 @@ func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]
 	}
 	var topics []describedTopic
 	for _, d := range details.Sorted() {
-		t := describedTopic{Topic: d.Topic, ID: d.ID.String()}
+		t := describedTopic{Topic: d.Topic, ID: topicID(d.ID)}
 		for _, p := range d.Partitions.Sorted() {
 			row := describedPartition{Partition: p.Partition, Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, Replicas: p.Replicas, ISR: p.ISR}
 			if p.Err != nil {
@@ -117,6 +117,9 @@ func printDescribed(w io.Writer, topics []describedTopic) error {
 		fmt.Fprintln(tw, "  PARTITION\tLEADER\tEPOCH\tREPLICAS\tISR\tSTART\tEND")
 		for _, p := range t.Partitions {
 			fmt.Fprintf(tw, "  %d\t%d\t%d\t%v\t%v\t%d\t%d\t%s\n", p.Partition, p.Leader, p.LeaderEpoch, p.Replicas, p.ISR, p.Start, p.End, p.Error)
+		}
+		if err := tw.Flush(); err != nil {
+			return err
 		}
 		fmt.Fprintln(tw, "  SETTING\tVALUE\tSOURCE")
 		for _, c := range t.Config {

@@ -62,7 +62,7 @@ func listTopics(ctx context.Context, admin *kadm.Client) ([]listedTopic, error) 
 		return nil, fmt.Errorf("list end offsets: %w", err)
 	}
 	for _, t := range topics.Sorted() {
-		row := listedTopic{Topic: t.Topic, ID: t.ID.String(), Partitions: len(t.Partitions), Replicas: t.Partitions.NumReplicas()}
+		row := listedTopic{Topic: t.Topic, ID: topicID(t.ID), Partitions: len(t.Partitions), Replicas: t.Partitions.NumReplicas()}
 		for p := range t.Partitions {
 			start, okStart := starts.Lookup(t.Topic, p)
 			end, okEnd := ends.Lookup(t.Topic, p)
