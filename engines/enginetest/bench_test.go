@@ -64,8 +64,8 @@ func slicesOf(count, size int) [][]byte {
 	return bufs
 }
 
-// A chunk comes from a pool; to a connection, one allocation is the raw
-// descriptor's, which package net makes.
+// A chunk comes from a pool; sendfile's one allocation is the raw descriptor's,
+// which package net makes for every use.
 func TestChunkAllocatesAtMostOnce(t *testing.T) {
 	server, client := connection(t)
 	go io.Copy(io.Discard, client) // Ends with the connection.
@@ -86,7 +86,7 @@ func TestChunkAllocatesAtMostOnce(t *testing.T) {
 				}
 				defer r.Close() // The test's own file.
 				got := testing.AllocsPerRun(200, func() {
-					c, err := r.Chunk(100, 50_000)
+					c, err := r.Chunk(1000, 50_000)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -95,8 +95,12 @@ func TestChunkAllocatesAtMostOnce(t *testing.T) {
 					}
 					c.Release()
 				})
-				if got > 1 {
-					t.Errorf("%v allocations per chunk, want at most 1", got)
+				want := 0.0
+				if spec.Name == "sendfile" && w == server {
+					want = 1
+				}
+				if got > want && !raceEnabled {
+					t.Errorf("%v allocations per chunk, want at most %v", got, want)
 				}
 			})
 		}
