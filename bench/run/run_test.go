@@ -68,12 +68,14 @@ experiments:
     workload: {driver: franz, target: memory, bytes: 48MiB, fetch: 10s}
     blocks: 1
   - name: engines
+    blocks: 1
     workload: {driver: log}
     matrix:
       axes:
         storage.append.engine: [buffered, mapped]
         storage.read.engine: [pread, sendfile, mapped]
   - name: harness
+    blocks: 1
     workload: {driver: null}
   - name: paced
     blocks: 1

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tidemark/bench/result"
+	"tidemark/engines/catalog"
+)
+
+// benchRun runs a command line and returns what it printed.
+func benchRun(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = Run(context.Background(), Options{Engines: catalog.Builtin()}, args, &o, &e)
+	return code, o.String(), e.String()
+}
+
+// TestSuitesKeepTheirPromises: the quick suite is planned to take at most 15
+// minutes with six blocks, the smoke suite two.
+func TestSuitesKeepTheirPromises(t *testing.T) {
+	for name, limit := range map[string]float64{"quick": 12 * 60, "smoke": 90, "full": 6 * 3600} {
+		code, out, errs := benchRun(t, "bench", "plan", name, "--json")
+		if code != ExitOK {
+			t.Fatalf("plan %s: %d %s", name, code, errs)
+		}
+		var p result.Plan
+		if err := json.Unmarshal([]byte(out), &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Totals.Seconds > limit || p.Totals.Runs == 0 {
+			t.Errorf("%s is planned to take %.0f s for %d runs, want at most %.0f s", name, p.Totals.Seconds, p.Totals.Runs, limit)
+		}
+		if name == "quick" && p.Experiments[0].Blocks < 6 {
+			t.Errorf("quick has %d blocks, a verdict needs 6", p.Experiments[0].Blocks)
+		}
+	}
+	if code, out, _ := benchRun(t, "bench", "plan", "quick"); code != ExitOK || !strings.Contains(out, "storage.read.engine=sendfile") {
+		t.Errorf("plan as text: %d\n%s", code, out)
+	}
+	if code, out, _ := benchRun(t, "bench", "list"); code != ExitOK || !strings.Contains(out, "smoke") {
+		t.Errorf("list: %d\n%s", code, out)
+	}
+	if code, out, _ := benchRun(t, "bench", "settings"); code != ExitOK || !strings.Contains(out, "batch.size") {
+		t.Errorf("settings: %d\n%s", code, out)
+	}
+}
+
+func TestBenchRunInProcess(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	suite := filepath.Join(dir, "mine.yaml")
+	text := "apiVersion: bench/v1\nname: mine\nexperiments:\n  - name: e\n    workload: {driver: log, partitions: 2, warmup: 0s, window: 10s, bytes: 8MiB, fetch: 50ms}\n"
+	if err := os.WriteFile(suite, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	results := filepath.Join(dir, "results")
+	for range 2 {
+		code, out, errs := benchRun(t, "bench", "run", suite, "--results", results, "--no-calibration", "--no-report")
+		if code != ExitOK || !strings.Contains(out, "1 of 1 runs done") || !strings.Contains(errs, "1/1") {
+			t.Fatalf("run: %d\n%s\n%s", code, out, errs)
+		}
+		// Folders are named by the second.
+		latest, err := filepath.EvalSymlinks(filepath.Join(results, "latest"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(latest, latest+"-kept"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := filepath.Glob(filepath.Join(results, "mine", "*"))
+	if err != nil || len(kept) == 0 {
+		t.Fatal(kept, err)
+	}
+	code, out, errs := benchRun(t, "bench", "compare", kept[0], kept[len(kept)-1])
+	if code != ExitOK || !strings.Contains(out, "n too small") {
+		t.Errorf("compare: %d\n%s\n%s", code, out, errs)
+	}
+}
+
+func TestBenchMistakesAreUsage(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.yaml")
+	if err := os.WriteFile(bad, []byte("apiVersion: bench/v1\nname: t\nexperimnts: []\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"bench", "plan", "nosuch"}, {"bench", "plan", bad}, {"bench", "run"}, {"bench", "compare", "a", "b"},
+		{"bench", "memory-server", "--listen", "0.0.0.0:0"}} {
+		if code, _, errs := benchRun(t, args...); code != ExitUsage {
+			t.Errorf("%v: exit code %d (%s), want %d", args, code, errs, ExitUsage)
+		}
+	}
+	if _, _, errs := benchRun(t, "bench", "plan", bad); !strings.Contains(errs, `bad.yaml:3:1: unknown field "experimnts"; did you mean "experiments"?`) {
+		t.Errorf("message %q has no place", errs)
+	}
+}
+
+func TestDoctor(t *testing.T) {
+	code, out, errs := benchRun(t, "doctor", "--json", "--data", t.TempDir())
+	if code != ExitOK {
+		t.Fatalf("doctor: %d %s", code, errs)
+	}
+	var d diagnosis
+	if err := json.Unmarshal([]byte(out), &d); err != nil || d.Env.CPU.Logical == 0 || d.Env.Comparable == "" {
+		t.Errorf("%v: %+v", err, d.Env)
+	}
+	if code, out, _ := benchRun(t, "doctor"); code != ExitOK || !strings.Contains(out, "processor") {
+		t.Errorf("doctor as text: %d\n%s", code, out)
+	}
+}
