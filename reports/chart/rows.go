@@ -203,17 +203,24 @@ func (r Rows) background(d draw.Canvas, p *plot.Plot, slots []float64) {
 	}
 }
 
-// references draws the vertical lines with their labels above the data.
+// references draws the vertical lines with their labels above the data, the labels
+// last and on a ground of their own, so that no line runs through one.
 func (r Rows) references(d draw.Canvas, p *plot.Plot, lines []Line, lanes lanes) {
+	top := func(i int) vg.Length { return d.Max.Y + vg.Length(float64(lanes.of[i])*laneHeight) }
 	for i, l := range lines {
 		x := d.X(p.X.Norm(l.Value))
-		top := d.Max.Y + vg.Length(float64(lanes.of[i])*laneHeight)
-		d.StrokeLine2(stroke(Ceiling, 1.25, 5, 3), x, d.Min.Y, x, top+4)
+		d.StrokeLine2(stroke(Ceiling, 1.25, 5, 3), x, d.Min.Y, x, top(i)+4)
+	}
+	for i, l := range lines {
+		x, top := d.X(p.X.Norm(l.Value)), top(i)
 		label := lettering(noteSize, false, Ceiling, text.XRight, text.YCenter)
 		at := vg.Point{X: x - 5, Y: top + 8}
 		if lanes.right[i] {
 			label.XAlign, at.X = text.XLeft, x+5
 		}
+		width := vg.Length(textWidth(l.Label, noteSize, false))
+		left := at.X + vg.Length(label.XAlign)*width
+		box(d, Surface, left-2, top+1, left+width+2, top+laneHeight-1)
 		d.FillText(label, at, l.Label)
 	}
 }

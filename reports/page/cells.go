@@ -74,7 +74,10 @@ func overview(e *dataset.Experiment) Table {
 	for _, c := range ordered(e) {
 		name := word(axes(c, e.Axes))
 		if c.Base {
-			name = word("base").small(baseConfig(e))
+			name = word("base")
+			if config := baseConfig(e); config != "base" {
+				name = name.small(config)
+			}
 		}
 		line := []Cell{name}
 		for _, s := range shown {

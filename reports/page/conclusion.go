@@ -67,7 +67,7 @@ func concludeOn(e *dataset.Experiment, s subject) []Statement {
 	by := map[result.Verdict][]judged{}
 	most := 0
 	for _, c := range ordered(e) {
-		if p, ok := c.Pair(s.m); ok {
+		if p, ok := c.Pair(s.m); ok && !again(e, c) {
 			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), p})
 			most = max(most, p.N)
 		}
@@ -185,12 +185,31 @@ func limits(v *view) []Statement {
 	if ratio, ok := v.Noise(); ok {
 		say("The same configuration under two names differs by up to %s here; smaller differences mean nothing.", chart.Percent(ratio))
 	}
+	for _, j := range falseFindings(v) {
+		say("%s came out %s although nothing differs: a difference of that size proves nothing here.", j.name, verdict(j.p.Metric, j.p))
+	}
 	t := v.tally()
 	if t.read+t.acked > 0 {
 		say("%s", checkWords(t))
 	}
 	if t.invalid+t.failed > 0 {
 		say("%d %s invalid or failed and in no figure.", t.invalid+t.failed, map[bool]string{true: "run is", false: "runs are"}[t.invalid+t.failed == 1])
+	}
+	return out
+}
+
+// falseFindings are verdicts of a difference on a base that ran under a second name.
+func falseFindings(v *view) []judged {
+	var out []judged
+	for _, e := range v.Experiments {
+		for _, c := range e.Cells {
+			for _, s := range subjects {
+				p, ok := c.Pair(s.m)
+				if ok && again(e, c) && (p.Verdict == result.Faster || p.Verdict == result.Slower) {
+					out = append(out, judged{fmt.Sprintf("%s, %s: %q", e.Name, s.noun, c.Label), p})
+				}
+			}
+		}
 	}
 	return out
 }
@@ -212,7 +231,7 @@ func headline(v *view) string {
 	for _, e := range v.Experiments {
 		for _, c := range e.Cells {
 			for _, s := range subjects[:3] {
-				if p, ok := c.Pair(s.m); ok {
+				if p, ok := c.Pair(s.m); ok && !again(e, c) {
 					counts[p.Verdict]++
 					compared++
 				}

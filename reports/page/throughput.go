@@ -168,7 +168,7 @@ func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string 
 	for _, e := range exps {
 		for _, c := range e.Cells {
 			p, ok := c.Pair(m)
-			if !ok {
+			if !ok || again(e, c) {
 				continue
 			}
 			compared++

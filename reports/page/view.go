@@ -159,6 +159,12 @@ func recordSize(e *dataset.Experiment) int64 {
 	return size
 }
 
+// again reports whether a cell is its experiment's base under a second name: what it
+// differs by is noise, and no finding.
+func again(e *dataset.Experiment, c *dataset.Cell) bool {
+	return e.Base != nil && !c.Base && len(c.Axes) == 0
+}
+
 // baseConfig describes the base in the words of the axes.
 func baseConfig(e *dataset.Experiment) string {
 	var parts []string
@@ -201,7 +207,7 @@ func row(e *dataset.Experiment, c *dataset.Cell, m dataset.Metric, f chart.Forma
 		r.Tip = fmt.Sprintf("%s: %s %s, n = %d", axes(c, e.Axes), f(i.Median), bracket(i, f), i.N)
 	}
 	if d := degraded(c); d > 0 {
-		r.Note = strings.TrimSpace(r.Note + fmt.Sprintf("  · %d degraded", d))
+		r.Note = strings.TrimPrefix(fmt.Sprintf("%s · %d degraded", r.Note, d), " · ")
 	}
 	return r
 }
