@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -14,18 +15,19 @@ import (
 )
 
 // newProgress is a bar on a terminal and plain lines elsewhere, on standard
-// error either way.
-func newProgress(app *App) run.Progress {
+// error either way; done ends it before anything else is printed.
+func newProgress(app *App) (p run.Progress, done func()) {
 	lines := &lineProgress{w: app.Err}
 	file, ok := app.Err.(*os.File)
 	if !ok {
-		return lines
+		return lines, func() {}
 	}
 	info, err := file.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("TERM") == "dumb" {
-		return lines
+		return lines, func() {}
 	}
-	return &barProgress{lineProgress: lines}
+	bar := &barProgress{lineProgress: lines}
+	return bar, bar.close
 }
 
 // lineProgress writes a line for each run.
@@ -82,8 +84,7 @@ type barProgress struct {
 	*lineProgress
 	container *mpb.Progress
 	bar       *mpb.Bar
-	left      time.Duration
-	done      int
+	left      atomic.Int64 // read by the goroutine that draws
 }
 
 // Started implements run.Progress.
@@ -93,9 +94,9 @@ func (p *barProgress) Started(order, total int, experiment, label string, block 
 		p.w = p.container // lines go above the bar
 		p.bar = p.container.AddBar(int64(total),
 			mpb.PrependDecorators(decor.CountersNoUnit("%d/%d runs ")),
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + p.left.String() + " left" })))
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + time.Duration(p.left.Load()).String() + " left" })))
 	}
-	p.left = left
+	p.left.Store(int64(left))
 	p.lineProgress.Started(order, total, experiment, label, block, 0)
 }
 
@@ -103,4 +104,12 @@ func (p *barProgress) Started(order, total int, experiment, label string, block 
 func (p *barProgress) Finished(r *result.Run, err error) {
 	p.lineProgress.Finished(r, err)
 	p.bar.Increment()
+}
+
+func (p *barProgress) close() {
+	if p.container == nil {
+		return
+	}
+	p.bar.Abort(false) // nothing, once it is complete
+	p.container.Wait()
 }

@@ -26,7 +26,7 @@ func newBenchRunCommand(app *App) *cobra.Command {
 		Long: `Run a suite. Ctrl-C finishes the run in progress, writes table and report of
 what there is, and stops; a second Ctrl-C aborts at once.
 
-The exit code is 2 when runs failed or are invalid.`,
+The exit code is 2 when runs failed or are invalid, and 1 when stopped early.`,
 		Example: "  tidemark bench run quick\n  tidemark bench run ./mine.yaml --results /data/results",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -35,11 +35,14 @@ The exit code is 2 when runs failed or are invalid.`,
 				return err
 			}
 			o := run.Options{Spec: spec, Text: text, Results: f.results, Data: f.data, Engines: app.Engines,
-				Command: os.Args, Calibrate: !f.noCalib, Progress: newProgress(app)}
+				Command: os.Args, Calibrate: !f.noCalib}
+			progress, done := newProgress(app)
+			o.Progress = progress
 			if !f.noReport {
 				o.Report = func(folder string) (string, error) { return page.Write(folder) }
 			}
 			summary, err := run.Run(c.Context(), o)
+			done()
 			if summary == nil {
 				return err
 			}
@@ -48,6 +51,9 @@ The exit code is 2 when runs failed or are invalid.`,
 			}
 			if err == nil && summary.Failed+summary.Invalid > 0 {
 				err = WithCode(ExitInvalid, fmt.Errorf("%d runs failed and %d are invalid", summary.Failed, summary.Invalid))
+			}
+			if err == nil && summary.Interrupted {
+				err = fmt.Errorf("stopped after %d of %d runs", summary.Done, summary.Planned)
 			}
 			return err
 		},
