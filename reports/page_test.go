@@ -291,6 +291,12 @@ func TestMachines(t *testing.T) {
 	}
 	checkPage(t, render(t, apart))
 
+	unlike := newSample(t, 7, "aaaaaa", 6)
+	unlike.paced("latency", []float64{10e3}, 2_000)
+	if text := render(t, load(t, a, unlike.write())); !strings.Contains(text, "No cell has the same configuration in all of them") {
+		t.Error("one machine, nothing in common: the page does not say why there is no picture")
+	}
+
 	together := load(t, a, b)
 	if len(together.Across) != 1 || len(together.Across[0].Figures) != 1 || together.Across[0].Error != "" {
 		t.Fatalf("one machine twice: across panels %+v, want one with a shared picture", together.Across)
