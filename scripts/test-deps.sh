@@ -21,5 +21,6 @@ want scripts/install-chromium.sh
 want scripts/java-clients.sh
 want scripts/node-clients.sh
 want scripts/python-venv.sh clients kafka-python==3.0.12 confluent-kafka==2.16.1 python-snappy==0.7.3 lz4==4.4.5 zstandard==0.25.0 crc32c==2.9.post0
+want scripts/python-venv.sh kazoo kazoo==2.10.0
 [ $failed -eq 0 ] && echo "test-deps: everything is here"
 exit 0

@@ -30,6 +30,7 @@ func seedRequests(c *cluster, version int16) []kmsg.Request {
 			Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: "cleanup.policy", Op: 2, Value: text("compact")}}}}},
 		&kmsg.DescribeLogDirsRequest{Topics: []kmsg.DescribeLogDirsRequestTopic{{Topic: "t", Partitions: []int32{0}}}},
 		&kmsg.CreatePartitionsRequest{Topics: []kmsg.CreatePartitionsRequestTopic{{Topic: "t", Count: 1}}},
+		&kmsg.FindCoordinatorRequest{CoordinatorKey: "g", CoordinatorKeys: []string{"g"}},
 		&kmsg.ApiVersionsRequest{ClientSoftwareName: "kgo", ClientSoftwareVersion: "1"},
 		kmsg.NewPtrDescribeClusterRequest(),
 	}

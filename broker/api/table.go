@@ -27,6 +27,7 @@ var table = named([]row{
 	{key: 1, min: 4, max: 17, handle: handleFetch, note: "topic ids from 13; no fetch sessions"},
 	{key: 2, min: 1, max: 9, handle: body(listOffsets)},
 	{key: 3, min: 0, max: 12, handle: body(describeMetadata)},
+	{key: 10, min: 0, max: 4, handle: body(findCoordinator), note: "names this broker; groups are not served, but librdkafka turns lz4 off without it"},
 	{key: 18, min: 0, max: 4, handle: body(apiVersions), note: "any other version is answered in version 0 with UNSUPPORTED_VERSION"},
 	{key: 19, min: 0, max: 7, handle: body(createTopics)},
 	{key: 20, min: 0, max: 6, handle: body(deleteTopics)},
