@@ -99,8 +99,11 @@ func (o *Outcome) cpu(w *sampling) {
 		ClientUserNs: part(a.client.UserNs, b.client.UserNs), ClientSysNs: part(a.client.SysNs, b.client.SysNs),
 		ClientMaxThread: float64(w.clientMaxThreadNs) / float64(w.lengthNs()),
 	}
-	if w.totalNs > 0 {
-		o.StealRatio = float64(w.stealNs) / float64(w.totalNs)
+	if m := w.machine; m.TotalNs > 0 {
+		o.StealRatio = float64(m.StealNs) / float64(m.TotalNs)
+		ours := b.broker.UserNs + b.broker.SysNs - a.broker.UserNs - a.broker.SysNs +
+			b.client.UserNs + b.client.SysNs - a.client.UserNs - a.client.SysNs
+		o.OthersRatio = max(0, float64(m.TotalNs-m.IdleNs-m.StealNs-ours)/float64(m.TotalNs))
 	}
 }
 

@@ -46,7 +46,9 @@ type Outcome struct {
 	WarmUpNs, DrainNs int64
 	BoundByBytes      bool
 	RSSAnonPeak       int64
-	StealRatio        float64
+	// StealRatio and OthersRatio are the shares of the machine's CPU time that
+	// the hypervisor withheld, and that neither client nor broker used.
+	StealRatio, OthersRatio float64
 	// Check is filled when consumers followed.
 	Check result.Check
 }

@@ -20,10 +20,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // still is a probe of a machine that does nothing.
 type still struct{}
 
-func (still) Broker() Usage           { return Usage{} }
-func (still) Client() Usage           { return Usage{} }
-func (still) Threads() map[int]int64  { return nil }
-func (still) Machine() (int64, int64) { return 0, 0 }
+func (still) Broker() Usage          { return Usage{} }
+func (still) Client() Usage          { return Usage{} }
+func (still) Threads() map[int]int64 { return nil }
+func (still) Machine() Machine       { return Machine{} }
 
 // cellOf parses a one-cell suite with the given workload lines.
 func cellOf(t testing.TB, lines string) workload.Load {

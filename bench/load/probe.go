@@ -16,9 +16,12 @@ type Probe interface {
 	Client() Usage
 	// Threads is the CPU time of every thread of this process, by id.
 	Threads() map[int]int64
-	// Machine is the machine's total and stolen CPU time.
-	Machine() (totalNs, stealNs int64)
+	// Machine is the CPU time of all processors.
+	Machine() Machine
 }
+
+// Machine is accumulated CPU time of the whole machine; zero is unknown.
+type Machine struct{ TotalNs, IdleNs, StealNs int64 }
 
 // Usage is accumulated processor time and present memory of a process.
 type Usage struct {
@@ -36,12 +39,12 @@ type sample struct {
 // interval and at the end of the window.
 type sampling struct {
 	samples           []sample
-	totalNs, stealNs  int64 // of the machine, within the window
+	machine           Machine // within the window
 	rssAnonPeak       int64
 	clientMaxThreadNs int64 // the busiest thread, within the window
 
-	threads0        map[int]int64
-	total0, stolen0 int64
+	threads0 map[int]int64
+	machine0 Machine
 }
 
 func take(p Probe) sample {
@@ -117,14 +120,14 @@ func (w *sampling) one(p Probe) {
 
 func (w *sampling) first(p Probe) {
 	w.threads0 = p.Threads()
-	w.total0, w.stolen0 = p.Machine()
+	w.machine0 = p.Machine()
 	w.one(p)
 }
 
 func (w *sampling) last(p Probe) {
 	w.one(p)
-	total, steal := p.Machine()
-	w.totalNs, w.stealNs = total-w.total0, steal-w.stolen0
+	m := p.Machine()
+	w.machine = Machine{TotalNs: m.TotalNs - w.machine0.TotalNs, IdleNs: m.IdleNs - w.machine0.IdleNs, StealNs: m.StealNs - w.machine0.StealNs}
 	for id, ns := range p.Threads() {
 		w.clientMaxThreadNs = max(w.clientMaxThreadNs, ns-w.threads0[id])
 	}

@@ -71,7 +71,7 @@ type Run struct {
 	Status     Status   `json:"status"`
 	Reasons    []string `json:"reasons"`
 	Warnings   []string `json:"warnings,omitempty"`
-	BoundBy    string   `json:"bound_by"` // broker_cpu, client_cpu, schedule, waiting (on disk or each other), unknown
+	BoundBy    string   `json:"bound_by"` // broker_cpu, client_cpu, schedule, others (other programs), waiting (on disk or each other), unknown
 	StartedUTC string   `json:"started_utc"`
 	Phases     Phases   `json:"phases_ns"`
 	// WarmUp is fixed, converged, not_converged or none.
@@ -94,6 +94,9 @@ type Run struct {
 	Check Check `json:"check"`
 	// StealRatio is the share of CPU time the hypervisor withheld.
 	StealRatio float64 `json:"steal_ratio"`
+	// OthersRatio is the share of the machine's CPU time that went to neither
+	// the broker nor the harness: other programs, and the kernel's own threads.
+	OthersRatio float64 `json:"others_ratio,omitempty"`
 	Env        string  `json:"env"`    // sha256:… of the comparable part of env.json
 	Binary     string  `json:"binary"` // sha256:… of the executable
 	Spec       string  `json:"spec"`   // sha256:… of spec.yaml

@@ -12,6 +12,7 @@ import (
 const (
 	leastAchieved   = 0.95 // of an offered rate
 	mostSteal       = 0.01
+	mostOthers      = 0.15 // of the machine; the kernel's writeback threads stay below
 	mostThread      = 0.80 // of a core, for the busiest client thread of a paced run
 	mostLateness    = 0.10 // p99 lateness as a share of p99 response
 	leastLateNs     = 100_000
@@ -57,6 +58,9 @@ func judge(r *result.Run, produce, fetch *load.Outcome) {
 	}
 	if r.StealRatio > mostSteal {
 		degrade("%.1f %% of CPU time was stolen by the hypervisor", 100*r.StealRatio)
+	}
+	if r.OthersRatio > mostOthers {
+		degrade("other programs took %.0f %% of the machine", 100*r.OthersRatio)
 	}
 	if r.Kind == result.Paced {
 		judgePaced(r, degrade)
@@ -139,6 +143,8 @@ func boundBy(r *result.Run, o *load.Outcome) string {
 		return "broker_cpu"
 	case w.CPU.ClientMaxThread > nearlyAll:
 		return "client_cpu"
+	case r.OthersRatio > mostOthers:
+		return "others"
 	case w.CPU.BrokerNs() > 0 && broker+client < nearlyAll*float64(runtime.NumCPU())/2:
 		return "waiting" // on the disk, or on each other
 	}

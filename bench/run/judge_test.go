@@ -31,6 +31,7 @@ func TestGates(t *testing.T) {
 		{"failed", func(r *result.Run) { r.Ledger.Acked--; r.Ledger.Failed++ }, result.Degraded, "failed"},
 		{"duplicate", func(r *result.Run) { r.Check.Duplicate = 1 }, result.Invalid, "duplicate"},
 		{"steal", func(r *result.Run) { r.StealRatio = 0.02 }, result.Degraded, "stolen"},
+		{"other programs", func(r *result.Run) { r.OthersRatio = 0.3 }, result.Degraded, "other programs"},
 		{"saturated", func(r *result.Run) { r.Produce.AckedPerS = 94 }, result.Degraded, "saturated"},
 		{"late harness", func(r *result.Run) { r.Produce.LatenessNs.P99 = 3e5 }, result.Degraded, "lateness"},
 		{"busy client", func(r *result.Run) { r.Produce.CPU.ClientMaxThread = 0.9 }, result.Degraded, "busy"},

@@ -126,6 +126,7 @@ func (m *measurement) measure(ctx context.Context, s driver.Session) error {
 func (m *measurement) take(o *load.Outcome) {
 	m.run.RSSAnonPeakBytes = max(m.run.RSSAnonPeakBytes, o.RSSAnonPeak)
 	m.run.StealRatio = max(m.run.StealRatio, o.StealRatio)
+	m.run.OthersRatio = max(m.run.OthersRatio, o.OthersRatio)
 	if m.files.Whole == nil {
 		m.files = result.Files{Rows: o.Rows, Whole: o.Whole, Intervals: o.Intervals, Began: o.Began}
 		return

@@ -73,15 +73,16 @@ func (p *probe) Threads() map[int]int64 {
 }
 
 // Machine implements load.Probe.
-func (p *probe) Machine() (totalNs, stealNs int64) {
+func (p *probe) Machine() load.Machine {
 	if !p.ok {
-		return 0, 0
+		return load.Machine{}
 	}
 	stat, err := p.fs.Stat()
 	if err != nil {
-		return 0, 0
+		return load.Machine{}
 	}
 	c := stat.CPUTotal
-	total := c.User + c.Nice + c.System + c.Idle + c.Iowait + c.IRQ + c.SoftIRQ + c.Steal
-	return int64(total * 1e9), int64(c.Steal * 1e9)
+	ns := func(seconds float64) int64 { return int64(seconds * 1e9) }
+	return load.Machine{TotalNs: ns(c.User + c.Nice + c.System + c.Idle + c.Iowait + c.IRQ + c.SoftIRQ + c.Steal),
+		IdleNs: ns(c.Idle + c.Iowait), StealNs: ns(c.Steal)}
 }

@@ -54,7 +54,7 @@ func TestProcessIsStartedMeasuredAndGone(t *testing.T) {
 	if u := target.Probe().Client(); u.RSSAnonBytes == 0 {
 		t.Errorf("usage of this process: %+v", u)
 	}
-	if total, _ := target.Probe().Machine(); total == 0 || len(target.Probe().Threads()) == 0 {
+	if target.Probe().Machine().TotalNs == 0 || len(target.Probe().Threads()) == 0 {
 		t.Error("no figures of the machine or the threads")
 	}
 	pid := target.child.pid()
