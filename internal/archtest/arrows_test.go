@@ -68,7 +68,7 @@ var arrows = map[string][]string{
 	"bench/suites":           {},
 	"bench/driver/memserver": {"protocol/record", "protocol/wire"},
 	"bench/env":              {"bench/result"},
-	"bench/target":           {"bench/result", "bench/workload"},
+	"bench/target":           {"bench/load", "bench/result", "bench/workload"},
 	"bench/run":              {"bench/...", "engines", "internal/clock"},
 
 	"reports/dataset": {"bench/result", "bench/hist", "bench/stats"},
@@ -190,6 +190,9 @@ func readImports(t *testing.T, root string) map[string][]string {
 			return err
 		}
 		pkg := filepath.ToSlash(rel)
+		if imports[pkg] == nil {
+			imports[pkg] = []string{}
+		}
 		for _, imp := range importPaths(t, file.Imports) {
 			if !slices.Contains(imports[pkg], imp) {
 				imports[pkg] = append(imports[pkg], imp)
