@@ -18,6 +18,8 @@ type admin struct {
 	kadm       *kadm.Client
 	topic      string
 	partitions int
+	// temporary: the cluster outlives the session, the topic must not.
+	temporary bool
 }
 
 // openAdmin connects and creates the topic.
@@ -26,7 +28,7 @@ func openAdmin(ctx context.Context, o Options) (*admin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admin client: %w", err)
 	}
-	a := &admin{client: client, kadm: kadm.NewClient(client), topic: o.Topic, partitions: o.Load.Partitions}
+	a := &admin{client: client, kadm: kadm.NewClient(client), topic: o.Topic, partitions: o.Load.Partitions, temporary: o.Load.Target == "external"}
 	configs := map[string]*string{}
 	for name, value := range o.Load.Topic {
 		configs[name] = &value
@@ -64,7 +66,26 @@ func (a *admin) create(ctx context.Context, configs map[string]*string) error {
 	}
 }
 
-func (a *admin) close() { a.client.Close() }
+// deleteWithin bounds the deletion of a topic.
+const deleteWithin = 10 * time.Second
+
+// close ends the client, and deletes the topic where the cluster goes on.
+func (a *admin) close() error {
+	defer a.client.Close()
+	if !a.temporary {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deleteWithin)
+	defer cancel()
+	answer, err := a.kadm.DeleteTopic(ctx, a.topic)
+	if err == nil {
+		err = answer.Err
+	}
+	if err != nil {
+		return fmt.Errorf("delete topic %s: %w", a.topic, err)
+	}
+	return nil
+}
 
 // leaders waits until every partition has a leader and returns their addresses.
 func (a *admin) leaders(ctx context.Context) ([]string, error) {

@@ -34,8 +34,7 @@ func openFranz(ctx context.Context, o Options) (Session, error) {
 		return nil, err
 	}
 	if _, err := a.leaders(ctx); err != nil {
-		a.close()
-		return nil, err
+		return nil, errors.Join(err, a.close())
 	}
 	f := &franz{options: o, admin: a}
 	v := newValues(o.Load, o.Seed)
@@ -54,10 +53,7 @@ func (f *franz) Unit() Unit {
 func (f *franz) Count(ctx context.Context) (int64, error) { return f.admin.count(ctx) }
 
 // Close implements Session.
-func (f *franz) Close() error {
-	f.admin.close()
-	return nil
-}
+func (f *franz) Close() error { return f.admin.close() }
 
 // pending is a record with what its promise needs; they are reused.
 type pending struct {

@@ -33,8 +33,7 @@ func openRaw(ctx context.Context, o Options) (Session, error) {
 	}
 	leader, err := a.onlyLeader(ctx)
 	if err != nil {
-		a.close()
-		return nil, err
+		return nil, errors.Join(err, a.close())
 	}
 	return &raw{options: o, pool: pool, admin: a, leader: leader, next: make([]int64, o.Load.Partitions)}, nil
 }
@@ -46,10 +45,7 @@ func (r *raw) Unit() Unit { return r.pool.unit() }
 func (r *raw) Count(ctx context.Context) (int64, error) { return r.admin.count(ctx) }
 
 // Close implements Session.
-func (r *raw) Close() error {
-	r.admin.close()
-	return nil
-}
+func (r *raw) Close() error { return r.admin.close() }
 
 func (r *raw) dial(ctx context.Context) (net.Conn, error) {
 	d := net.Dialer{Timeout: 5 * time.Second}

@@ -97,9 +97,9 @@ type Run struct {
 	// OthersRatio is the share of the machine's CPU time that went to neither
 	// the broker nor the harness: other programs, and the kernel's own threads.
 	OthersRatio float64 `json:"others_ratio,omitempty"`
-	Env        string  `json:"env"`    // sha256:… of the comparable part of env.json
-	Binary     string  `json:"binary"` // sha256:… of the executable
-	Spec       string  `json:"spec"`   // sha256:… of spec.yaml
+	Env         string  `json:"env"`    // sha256:… of the comparable part of env.json
+	Binary      string  `json:"binary"` // sha256:… of the executable
+	Spec        string  `json:"spec"`   // sha256:… of spec.yaml
 }
 
 // Phases are the lengths of the parts of a run.

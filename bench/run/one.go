@@ -34,6 +34,15 @@ type measurement struct {
 	fetch  *load.Outcome
 }
 
+// topicName is the run's topic: a fresh cluster has no other, and on an external
+// one it is like no other's.
+func topicName(l workload.Load) string {
+	if l.Target == "external" {
+		return fmt.Sprintf("tidemark-bench-%d-%d", os.Getpid(), time.Now().UnixNano())
+	}
+	return "bench"
+}
+
 // slack is what a run may take beyond its measured phases.
 const slack = 60 * time.Second
 
@@ -59,7 +68,7 @@ func (m *measurement) do(ctx context.Context) (err error) {
 		return t.Stop()
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	s, err := driver.Open(ctx, driver.Options{Load: l, Bootstrap: t.Bootstrap, Topic: "bench", Dir: m.dir, Engines: m.engines, Seed: m.seed})
+	s, err := driver.Open(ctx, driver.Options{Load: l, Bootstrap: t.Bootstrap, Topic: topicName(l), Dir: m.dir, Engines: m.engines, Seed: m.seed})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
 
 	"tidemark/bench/driver/memserver"
@@ -270,6 +272,34 @@ func TestFailedRunsAreNamed(t *testing.T) {
 	}
 	if l := f.State.Runs[0]; l.State != result.Failed || l.Error == "" {
 		t.Errorf("state %+v", l)
+	}
+}
+
+// TestExternalClusterIsLeftAsItWas runs twice against one server that goes on.
+func TestExternalClusterIsLeftAsItWas(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := memserver.Serve(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	n := &notes{}
+	s, _ := runSuite(t, t.Context(), "apiVersion: bench/v1\nname: ext\ndefaults: {blocks: 2}\nexperiments:\n  - name: e\n    workload: {bootstrap: '"+
+		server.Addr()+"', partitions: 2, warmup: 0s, window: 10s, bytes: 4MiB, fetch: 50ms}\n", n)
+	if s.Failed+s.Invalid > 0 || s.Done != 2 {
+		t.Fatalf("%+v %v", s, n.failed)
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(server.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	left, err := kadm.NewClient(client).ListTopics(t.Context())
+	if err != nil || len(left) != 0 {
+		t.Errorf("topics left behind: %v %v", left.Names(), err)
 	}
 }
 

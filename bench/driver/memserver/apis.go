@@ -21,6 +21,7 @@ var apis = []api{
 	{int16(kmsg.ListOffsets), 1, 6, listOffsets},
 	{int16(kmsg.Metadata), 4, 9, metadata},
 	{int16(kmsg.CreateTopics), 2, 5, createTopics},
+	{int16(kmsg.DeleteTopics), 1, 5, deleteTopics},
 	{int16(kmsg.InitProducerID), 0, 4, initProducerID},
 }
 
@@ -191,6 +192,23 @@ func createTopics(s *Server, request kmsg.Request) kmsg.Response {
 			}
 			s.topics[t.Topic] = created
 		}
+		out.Topics = append(out.Topics, answer)
+	}
+	return out
+}
+
+func deleteTopics(s *Server, request kmsg.Request) kmsg.Response {
+	r := request.(*kmsg.DeleteTopicsRequest)
+	out := r.ResponseKind().(*kmsg.DeleteTopicsResponse)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range r.TopicNames {
+		answer := kmsg.NewDeleteTopicsResponseTopic()
+		answer.Topic = &name
+		if s.topics[name] == nil {
+			answer.ErrorCode = codeUnknownTopic
+		}
+		delete(s.topics, name)
 		out.Topics = append(out.Topics, answer)
 	}
 	return out
