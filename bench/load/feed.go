@@ -49,12 +49,16 @@ func (f *feed) Next() (due int64, ok bool) {
 			f.pacer.Close()
 			return 0, false
 		}
-		f.sending.at(due).offered += f.records
-		if now := schedule.Now(); now >= f.span.end.Load() {
+		c := f.sending.at(due)
+		c.offered += f.records
+		now := schedule.Now()
+		if now >= f.span.end.Load() {
 			f.dropped += f.records // intended within the window, never sent
 			continue
 		}
-		f.pacer.Wait(due)
+		if now < due { // else the target held the sender up, not the pacer
+			record(&c.pacer, f.pacer.Wait(due)-due, 1)
+		}
 		return due, true
 	}
 }

@@ -143,6 +143,7 @@ const (
 	HistResponse = "response"
 	HistService  = "service"
 	HistLateness = "lateness"
+	HistPacer    = "pacer" // the harness's own part of lateness
 	HistE2E      = "e2e"
 	HistFetch    = "fetch" // service time of fetch requests
 )

@@ -143,8 +143,11 @@ type Window struct {
 	ResponseNs *hist.Summary `json:"response_ns,omitempty"` // intended send to ack
 	ServiceNs  *hist.Summary `json:"service_ns,omitempty"`  // send to ack
 	LatenessNs *hist.Summary `json:"lateness_ns,omitempty"` // intended send to send
-	E2ENs      *hist.Summary `json:"e2e_ns,omitempty"`      // intended send to consumer
-	CPU        CPU           `json:"cpu"`
+	// PacerNs is the harness's own part of the lateness: how late it woke for
+	// sends that nothing held up.
+	PacerNs *hist.Summary `json:"pacer_ns,omitempty"`
+	E2ENs   *hist.Summary `json:"e2e_ns,omitempty"` // intended send to consumer
+	CPU     CPU           `json:"cpu"`
 }
 
 // CPU is processor time spent within a window.

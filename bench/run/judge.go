@@ -88,9 +88,9 @@ func judgePaced(r *result.Run, degrade func(string, ...any)) {
 	if w.CPU.ClientMaxThread > mostThread {
 		degrade("a client thread was busy for %.0f %% of the window", 100*w.CPU.ClientMaxThread)
 	}
-	if w.LatenessNs != nil && w.ResponseNs != nil && w.LatenessNs.P99 > leastLateNs &&
-		float64(w.LatenessNs.P99) > mostLateness*float64(w.ResponseNs.P99) {
-		degrade("p99 lateness of the schedule is %d µs of a p99 response of %d µs", w.LatenessNs.P99/1000, w.ResponseNs.P99/1000)
+	if w.PacerNs != nil && w.ResponseNs != nil && w.PacerNs.P99 > leastLateNs &&
+		float64(w.PacerNs.P99) > mostLateness*float64(w.ResponseNs.P99) {
+		degrade("the harness's own p99 lateness is %d µs of a p99 response of %d µs", w.PacerNs.P99/1000, w.ResponseNs.P99/1000)
 	}
 }
 
