@@ -42,6 +42,15 @@ var subjects = []subject{
 	{dataset.ProduceCost, "broker CPU per record"},
 }
 
+// subjectsOf are what an experiment can be judged by: at a fixed rate throughput is
+// given, and no finding.
+func subjectsOf(e *dataset.Experiment) []subject {
+	if e.Kind == result.Paced {
+		return subjects[2:]
+	}
+	return subjects
+}
+
 // judged is one comparison with the name of its cell.
 type judged struct {
 	name string
@@ -53,7 +62,7 @@ type judged struct {
 func conclude(v *view) []Statement {
 	var out []Statement
 	for _, e := range v.Experiments {
-		for _, s := range subjects {
+		for _, s := range subjectsOf(e) {
 			out = append(out, concludeOn(e, s)...)
 		}
 	}
@@ -117,13 +126,22 @@ func names(some []judged) string {
 	return list(parts)
 }
 
+// manyBlocks is where an estimate of the blocks needed stops being advice.
+const manyBlocks = 100
+
 // open lists what is not decided and what would decide it.
 func open(some []judged) string {
 	parts := make([]string, len(some))
 	for i, j := range some {
 		parts[i] = fmt.Sprintf("%s (%s", j.name, changes(j.p.Ratio))
-		if j.p.NeedN > 0 {
-			parts[i] += fmt.Sprintf("; about %d blocks would decide", j.p.NeedN)
+		if j.p.Ratio.Low > 1 || j.p.Ratio.High < 1 {
+			parts[i] += " alone, but not after Holm's correction for so many comparisons"
+		}
+		switch need := j.p.NeedN; {
+		case need > manyBlocks:
+			parts[i] += fmt.Sprintf("; more than %d blocks would be needed", manyBlocks)
+		case need > 0:
+			parts[i] += fmt.Sprintf("; about %d blocks would decide", need)
 		}
 		parts[i] += ")"
 	}
@@ -203,7 +221,7 @@ func falseFindings(v *view) []judged {
 	var out []judged
 	for _, e := range v.Experiments {
 		for _, c := range e.Cells {
-			for _, s := range subjects {
+			for _, s := range subjectsOf(e) {
 				p, ok := c.Pair(s.m)
 				if ok && again(e, c) && (p.Verdict == result.Faster || p.Verdict == result.Slower) {
 					out = append(out, judged{fmt.Sprintf("%s, %s: %q", e.Name, s.noun, c.Label), p})
@@ -230,8 +248,8 @@ func headline(v *view) string {
 	compared := 0
 	for _, e := range v.Experiments {
 		for _, c := range e.Cells {
-			for _, s := range subjects[:3] {
-				if p, ok := c.Pair(s.m); ok && !again(e, c) {
+			for _, s := range subjectsOf(e) {
+				if p, ok := c.Pair(s.m); ok && s.m.Name != result.MetricProduceCost && !again(e, c) {
 					counts[p.Verdict]++
 					compared++
 				}

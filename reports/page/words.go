@@ -94,7 +94,7 @@ func verdict(metric string, p result.Pair) string {
 	case result.Equivalent:
 		return "equivalent"
 	case result.Undecided:
-		if p.NeedN > 0 {
+		if p.NeedN > 0 && p.NeedN <= manyBlocks {
 			return fmt.Sprintf("undecided (n ≈ %d)", p.NeedN)
 		}
 		return "undecided"
