@@ -254,6 +254,19 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
+// TestKeys: a series without a drawable point has no entry in the legend.
+func TestKeys(t *testing.T) {
+	l := sampleLines()
+	l.Series = append(l.Series, LineSeries{Name: "none", Points: []Point{At(1, 0)}})
+	var got []string
+	for _, k := range l.Keys() {
+		got = append(got, k.Label)
+	}
+	if d := cmp.Diff([]string{"p50", "p99", "dots"}, got); d != "" {
+		t.Errorf("keys (-want +got):\n%s", d)
+	}
+}
+
 func TestSwatches(t *testing.T) {
 	for shape := Circle; shape <= None; shape++ {
 		k := Key{Label: "x", Ink: Series(int(shape)), Shape: shape, Line: shape == None, Dashes: []float64{5, 3}}

@@ -255,10 +255,13 @@ func (l Lines) endLabels(d draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Keys are the legend entries of the series.
+// Keys are the legend entries of the series that have anything to draw.
 func (l Lines) Keys() []Key {
 	var out []Key
 	for _, s := range l.Series {
+		if len(l.unbroken(s.Points)) == 0 {
+			continue
+		}
 		out = append(out, Key{Label: s.Name, Ink: s.Ink, Shape: s.Shape, Line: !s.MarksOnly, Dashes: s.Dashes, Hollow: s.Hollow})
 	}
 	return out
