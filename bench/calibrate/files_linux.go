@@ -57,24 +57,17 @@ func sendAll(conn *net.TCPConn, f *os.File, n int) error {
 	return failed
 }
 
-// discard drops bytes of conn in the kernel until it ends.
-func discard(conn *net.TCPConn) error {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return err
-	}
+// discard drops bytes of a blocking socket in the kernel until it ends.
+func discard(f *os.File) error {
 	buf := make([]byte, 1<<20)
+	fd := int(f.Fd())
 	for {
-		var got int
-		var failed error
-		err := raw.Read(func(fd uintptr) bool {
-			got, _, failed = unix.Recvfrom(int(fd), buf, unix.MSG_TRUNC)
-			return failed != unix.EAGAIN
-		})
-		if err != nil || failed != nil && failed != unix.EINTR {
-			return fmt.Errorf("discard: %w %w", err, failed)
-		}
-		if failed == nil && got == 0 {
+		n, _, err := unix.Recvfrom(fd, buf, unix.MSG_TRUNC)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return fmt.Errorf("discard: %w", err)
+		case n == 0:
 			return nil
 		}
 	}

@@ -18,4 +18,4 @@ func openDirect(string, int) (*os.File, []byte, error) { return nil, nil, errLin
 
 func sendAll(*net.TCPConn, *os.File, int) error { return errLinux }
 
-func discard(*net.TCPConn) error { return errLinux }
+func discard(*os.File) error { return errLinux }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"tidemark/bench/result"
@@ -22,46 +23,64 @@ var networkLimits = []limit{
 	{result.LimitPingPaced, "100-byte round trip over loopback, one a millisecond", result.UnitNs, pingPong(time.Millisecond)},
 }
 
-// pair is two ends of a loopback connection and a goroutine at the far end.
+// pair is two ends of a loopback connection. The far end has a thread of its own
+// that blocks in the kernel, as another process would: two goroutines of one
+// process would hand over without ever waking anybody.
 type pair struct {
 	near *net.TCPConn
 	done chan error
 }
 
 // connect starts far at the other end of a new connection.
-func connect(far func(*net.TCPConn) error) (*pair, error) {
+func connect(far func(*os.File) error) (*pair, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = l.Close() }() // one connection is all
 	p := &pair{done: make(chan error, 1)}
+	accepted := make(chan error, 1)
 	go func() {
-		conn, err := l.Accept()
+		f, err := acceptBlocking(l)
+		accepted <- err
 		if err != nil {
-			p.done <- err
 			return
 		}
-		err = far(conn.(*net.TCPConn))
-		p.done <- errors.Join(err, conn.Close())
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err = far(f)
+		p.done <- errors.Join(err, f.Close())
 	}()
 	conn, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		return nil, err
 	}
+	if err := <-accepted; err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
 	p.near = conn.(*net.TCPConn)
 	return p, nil
+}
+
+// acceptBlocking returns one connection outside the runtime's poller.
+func acceptBlocking(l net.Listener) (*os.File, error) {
+	conn, err := l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	f, err := conn.(*net.TCPConn).File() // in blocking mode
+	return f, errors.Join(err, conn.Close())
 }
 
 // close ends the connection and waits for the far end.
 func (p *pair) close() error { return errors.Join(p.near.Close(), <-p.done) }
 
 // readAll reads into one buffer until the connection ends.
-func readAll(size int) func(*net.TCPConn) error {
-	return func(c *net.TCPConn) error {
+func readAll(size int) func(*os.File) error {
+	return func(f *os.File) error {
 		buf := make([]byte, size)
 		for {
-			if _, err := c.Read(buf); err == io.EOF {
+			if _, err := f.Read(buf); err == io.EOF {
 				return nil
 			} else if err != nil {
 				return err
@@ -104,38 +123,72 @@ func sendfile(discards bool) func(string, time.Duration) (sampler, error) {
 	}
 }
 
-// pingPong measures round trips; with a gap they are paced as a light load is.
+// pingPong measures round trips. With a gap they are paced as a light load is,
+// and as the raw driver paces it: one goroutine sends when it is time, another
+// waits for the answers.
 func pingPong(gap time.Duration) func(string, time.Duration) (sampler, error) {
 	return func(_ string, each time.Duration) (sampler, error) {
-		p, err := connect(func(c *net.TCPConn) error {
-			buf := make([]byte, 100)
-			for {
-				if _, err := io.ReadFull(c, buf); err == io.EOF {
-					return nil
-				} else if err != nil {
-					return err
-				}
-				if _, err := c.Write(buf); err != nil {
-					return err
-				}
-			}
-		})
+		p, err := connect(echo)
 		if err != nil {
 			return sampler{}, err
 		}
-		buf := make([]byte, 100)
-		return timing(each*time.Duration(1+2*min(1, int(gap))), func() (time.Duration, error) {
-			if gap > 0 {
-				pacer := schedule.NewPacer()
-				pacer.Wait(schedule.Now() + int64(gap))
-				pacer.Close()
+		out, in := make([]byte, pingBytes), make([]byte, pingBytes)
+		if gap == 0 {
+			return timing(each, func() (time.Duration, error) {
+				began := time.Now()
+				if _, err := p.near.Write(out); err != nil {
+					return 0, err
+				}
+				_, err := io.ReadFull(p.near, in)
+				return time.Since(began), err
+			}, p.close), nil
+		}
+		answered, ended := make(chan time.Time, 1), make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer close(answered)
+			for {
+				if _, err := io.ReadFull(p.near, in); err != nil {
+					return // closed
+				}
+				answered <- time.Now()
 			}
+		}()
+		return timing(3*each, func() (time.Duration, error) {
+			pacer := schedule.NewPacer()
+			defer pacer.Close()
+			pacer.Wait(schedule.Now() + int64(gap))
 			began := time.Now()
-			if _, err := p.near.Write(buf); err != nil {
+			if _, err := p.near.Write(out); err != nil {
 				return 0, err
 			}
-			_, err := io.ReadFull(p.near, buf)
-			return time.Since(began), err
-		}, p.close), nil
+			at, ok := <-answered
+			if !ok {
+				return 0, io.ErrUnexpectedEOF
+			}
+			return at.Sub(began), nil
+		}, func() error {
+			err := p.close()
+			<-ended
+			return err
+		}), nil
+	}
+}
+
+// pingBytes is the size of a ping and of its answer.
+const pingBytes = 100
+
+// echo answers pings until the connection ends.
+func echo(f *os.File) error {
+	buf := make([]byte, pingBytes)
+	for {
+		if _, err := io.ReadFull(f, buf); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if _, err := f.Write(buf); err != nil {
+			return err
+		}
 	}
 }
