@@ -1,0 +1,52 @@
+package env
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/bench/result"
+)
+
+// TestEveryProbeMayFail: what cannot be read is empty and says why, and the
+// record is made all the same.
+func TestEveryProbeMayFail(t *testing.T) {
+	e := Collect(t.TempDir() + "/not/there/yet")
+	if e.Schema != result.EnvSchema || e.CPU.Logical == 0 || e.Kernel.OS == "" || len(e.Host) != 6 || e.Build.Go == "" {
+		t.Errorf("record %+v", e)
+	}
+	if e.CPU.Governor == "" && e.Unknown["cpu.governor"] == "" {
+		t.Error("the governor is neither known nor said to be unknown")
+	}
+	c := collector{&result.Env{Unknown: map[string]string{}}}
+	if got := c.file("x.y", "/no/such/file"); got != "" || !strings.Contains(c.env.Unknown["x.y"], "/no/such/file") {
+		t.Errorf("missing file: %q, unknown %v", got, c.env.Unknown)
+	}
+}
+
+func TestComparableFollowsTheHardware(t *testing.T) {
+	a := Collect(t.TempDir())
+	b := *a
+	b.TakenUTC, b.Load.Load1, b.Memory.AvailableBytes, b.Disk.FreeBytes, b.Build.Commit = "later", 9, 1, 1, "other"
+	if comparable(a) != comparable(&b) {
+		t.Error("load, free space and commit changed what is comparable")
+	}
+	b.CPU.Model = "another"
+	if comparable(a) == comparable(&b) {
+		t.Error("another processor is comparable")
+	}
+}
+
+func TestAdvice(t *testing.T) {
+	quiet := result.Env{}
+	quiet.CPU.Logical, quiet.CPU.Governor, quiet.Kernel.ClockSource, quiet.Limits.OpenFiles = 2, "performance", "tsc", "65536 65536 files"
+	if diff := cmp.Diff([]result.Advice{}, advise(&quiet)); diff != "" {
+		t.Errorf("advice for a quiet machine:\n%s", diff)
+	}
+	noisy := quiet
+	noisy.CPU.Governor, noisy.Load.Load1, noisy.Disk.Tmpfs, noisy.Limits.OpenFiles = "powersave", 4, true, "1024 4096 files"
+	if got := advise(&noisy); len(got) != 4 {
+		t.Errorf("%d findings for governor, load, tmpfs and open files: %+v", len(got), got)
+	}
+}
