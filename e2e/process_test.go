@@ -64,6 +64,7 @@ func startBrokerWith(t *testing.T, wrapper []string, dir string, settings ...str
 	}
 	b.cmd = exec.Command(args[0], args[1:]...)
 	b.cmd.Stdout, b.cmd.Stderr = b.output, b.output
+	b.cmd.WaitDelay = 5 * time.Second
 	if err := b.cmd.Start(); err != nil {
 		t.Fatalf("start the broker: %v", err)
 	}
@@ -96,13 +97,31 @@ func (b *brokerProcess) awaitReady(t *testing.T) {
 	}
 }
 
+// pid is the broker's own process, below the wrapper if there is one.
+func (b *brokerProcess) pid(t *testing.T) int {
+	t.Helper()
+	outer := b.cmd.Process.Pid
+	if b.cmd.Args[0] == binary {
+		return outer
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", outer, outer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(string(children), &pid); err != nil {
+		t.Fatalf("%s runs no broker: %v", b.cmd.Args[0], err)
+	}
+	return pid
+}
+
 // Stop asks the broker to shut down and waits until it has.
 func (b *brokerProcess) Stop(t *testing.T) {
 	t.Helper()
 	if b.cmd.ProcessState != nil {
 		return
 	}
-	if err := b.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := syscall.Kill(b.pid(t), syscall.SIGTERM); err != nil {
 		t.Errorf("signal the broker: %v", err)
 	}
 	done := make(chan error, 1)
