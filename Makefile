@@ -37,7 +37,7 @@ broker: build
 ## build: the one binary, bin/tidemark
 build:
 	@mkdir -p bin
-	go build -o $(BIN) ./cmd/tidemark
+	go build -buildvcs=auto -o $(BIN) ./cmd/tidemark
 
 ## test: everything, against real clients; as root it installs what they need
 test: check
