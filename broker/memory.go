@@ -3,7 +3,9 @@ package broker
 import (
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"time"
 
@@ -19,9 +21,11 @@ const (
 	// collection drops those that lie unused.
 	gcPercent = 400
 	// trimInterval is how often memory is looked at; trimBelow is how many
-	// received bytes in that time count as quiet.
+	// bytes of traffic in that time count as quiet; 1/trimGrowth is by how much
+	// the heap may have grown since.
 	trimInterval = 5 * time.Second
 	trimBelow    = 1 << 20
+	trimGrowth   = 20
 )
 
 // memoryTuner bounds the process's memory by the in-flight budget and gives
@@ -31,8 +35,8 @@ type memoryTuner struct {
 	clock clock.Clock
 
 	mu      sync.Mutex
-	seen    int64 // bytes received up to the last look
-	loaded  bool  // load came since the last trim
+	seen    int64  // bytes sent and received up to the last look
+	trimmed uint64 // heap objects after the last trim, in bytes
 	timer   clock.Timer
 	stopped bool
 	restore []func()
@@ -59,7 +63,7 @@ func startMemoryTuner(budget int64, stats *network.Stats, c clock.Clock) *memory
 	return t
 }
 
-// look trims once after each load.
+// look gives memory back while there is no load and more is held than need be.
 func (t *memoryTuner) look() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,13 +73,19 @@ func (t *memoryTuner) look() {
 	now := t.stats.ReceivedBytes.Load() + t.stats.SentBytes.Load()
 	quiet := now-t.seen < trimBelow
 	t.seen = now
-	if !quiet {
-		t.loaded = true
-	} else if t.loaded {
-		t.loaded = false
+	if quiet && heapObjects() > t.trimmed+t.trimmed/trimGrowth {
+		runtime.GC() // pools let go of their content at the second collection only
 		debug.FreeOSMemory()
+		t.trimmed = heapObjects()
 	}
 	t.timer = t.clock.AfterFunc(trimInterval, t.look)
+}
+
+// heapObjects is the size of live and not yet collected objects.
+func heapObjects() uint64 {
+	sample := [1]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample[:])
+	return sample[0].Value.Uint64()
 }
 
 func (t *memoryTuner) stop() {
