@@ -45,7 +45,8 @@ func (c *conn) answer(r *Request, state requestState, resp *wire.Response, build
 	switch {
 	case closed:
 	case r == c.current:
-		c.slow = took > slowHandle
+		// Another writer may send r as soon as mu is free: it is looked at now.
+		c.eager = took > slowHandle || build != nil || resp != nil && resp.Len() > coalesceBelow
 	default:
 		write = c.becomeWriter()
 	}

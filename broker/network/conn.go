@@ -37,7 +37,7 @@ type conn struct {
 	idleDue, frameDue, writeDue atomic.Int64
 
 	unsent int  // answers left to the reader to send; the reader's
-	slow   bool // the last Handle took long: defer nothing; guarded by mu
+	eager  bool // the last answer in Handle is not to be deferred; guarded by mu
 
 	mu      sync.Mutex
 	space   sync.Cond // pending shrank, or closed
@@ -113,18 +113,18 @@ func (c *conn) readRequests() (reason Reason, err error) {
 		c.current = r
 		c.mu.Unlock()
 		c.server.handler.Handle(r)
-		c.handled(r)
+		c.handled()
 	}
 }
 
-// handled ends the reader's care for r: what is ready is sent now, unless the
+// handled ends the reader's care for a request: what is ready is sent now, unless the
 // next request may already be there and is small, so that their responses can
 // leave together. The reader sends them at the latest when it has to wait.
-func (c *conn) handled(r *Request) {
+func (c *conn) handled() {
 	c.mu.Lock()
 	c.current = nil
 	c.unsent++
-	now := c.slow || c.unsent >= maxCoalesced || r.reply != nil && r.reply.Len() > coalesceBelow
+	now := c.eager || c.unsent >= maxCoalesced
 	c.mu.Unlock()
 	if now || c.in.coming() > coalesceBelow {
 		c.flush()
