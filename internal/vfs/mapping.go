@@ -169,13 +169,6 @@ func (m *Mapping) Populate(from, to int64) error {
 	return nil
 }
 
-// PreferHuge asks the kernel to bring the file in 2 MiB at a time, where it can:
-// one fault for 512, at the price of that much memory for the first byte. It is
-// advice; a kernel without it goes on as before.
-func (m *Mapping) PreferHuge() {
-	_ = unix.Madvise(m.mem, unix.MADV_HUGEPAGE) // Only advice.
-}
-
 // Unmap gives the address space back; exactly one call.
 func (m *Mapping) Unmap() error {
 	if err := unix.Munmap(m.reserved); err != nil {
