@@ -15,13 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
+	"tidemark/internal/golden"
 	"tidemark/reports/page"
 )
 
-var (
-	rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
-	keep    = flag.String("keep", "", "write the sample report to this file, to look at it")
-)
+var keep = flag.String("keep", "", "write the sample report to this file, to look at it")
 
 // panelIDs are all panels in reading order; other programs link to them.
 var panelIDs = []string{"throughput", "fetch", "spectrum", "load", "time", "cpu", "batch", "compression", "ceiling", "cells", "lateness", "noise", "validity", "machine"}
@@ -167,22 +165,7 @@ func TestGolden(t *testing.T) {
 	if err := r.Markdown(&got); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", "report.md")
-	if *rewrite {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got.String()); d != "" {
-		t.Errorf("the report's text changed; if that is meant, run with -rewrite (-want +got):\n%s", d)
-	}
+	golden.Check(t, filepath.Join("testdata", "report.md"), got.String())
 }
 
 func conclusion(r *page.Report, kinds ...string) string {

@@ -31,7 +31,7 @@ func WriteMarkdown(w io.Writer) error {
 
 const pageHead = `# Suite files
 
-Written from the tables in bench/workload; ` + "`make docs`" + ` writes it again.
+Generated from the tables in ` + "`bench/workload`" + `; ` + "`make docs`" + ` writes it again.
 
 A suite is a YAML file of experiments. ` + "`tidemark bench list`" + ` shows those that come
 with the program, ` + "`tidemark bench plan FILE`" + ` what a file would run. Reading is

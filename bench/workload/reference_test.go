@@ -1,31 +1,17 @@
 package workload
 
 import (
-	"bytes"
-	"flag"
-	"os"
+	"strings"
 	"testing"
+
+	"tidemark/internal/golden"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write generated pages instead of comparing them")
-
+// TestReferencePage keeps docs/reference/suites.md what the tables say.
 func TestReferencePage(t *testing.T) {
-	const page = "../../docs/reference/suites.md"
-	var want bytes.Buffer
-	if err := WriteMarkdown(&want); err != nil {
+	var page strings.Builder
+	if err := WriteMarkdown(&page); err != nil {
 		t.Fatal(err)
 	}
-	if *rewrite {
-		if err := os.WriteFile(page, want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	got, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want.Bytes()) {
-		t.Errorf("%s is not what the tables say; make docs writes it again", page)
-	}
+	golden.Check(t, "../../docs/reference/suites.md", page.String())
 }

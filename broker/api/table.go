@@ -106,7 +106,7 @@ func body[T any, P interface {
 // WriteMarkdown writes docs/reference/api-versions.md.
 func WriteMarkdown(w io.Writer) error {
 	out := []byte("# API versions\n\n" +
-		"Generated from the table in `broker/api/table.go`; `go test ./broker/api -run TestReferencePage -rewrite` writes it.\n\n" +
+		"Generated from the table in `broker/api/table.go`; `make docs` writes it again.\n\n" +
 		"A request of a key or version that is not served closes the connection, as in Apache Kafka; ApiVersions is always answered.\n\n" +
 		"| key | API | advertised | served | note |\n|--:|--|--|--|--|\n")
 	for _, r := range table {

@@ -3,7 +3,6 @@ package inspect
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,18 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tidemark/commitlog"
 	"tidemark/commitlog/checkpoint"
 	"tidemark/engines/append/buffered"
 	"tidemark/engines/read/pread"
 	"tidemark/internal/clock"
+	"tidemark/internal/golden"
 	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
 // logDir makes a log directory with one partition of every kind of content.
 func logDir(t *testing.T) string {
@@ -80,19 +76,7 @@ func TestDump(t *testing.T) {
 			t.Fatalf("%d problems, %v, want a sound log:\n%s", problems, err, out.String())
 		}
 		got := strings.ReplaceAll(out.String(), dir, "LOGS")
-		golden := filepath.Join("testdata", "dump."+name)
-		if *rewrite {
-			if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", golden, diff)
-		}
+		golden.Check(t, filepath.Join("testdata", "dump."+name), got)
 		if o.JSON {
 			for _, line := range strings.Split(strings.TrimSpace(got), "\n") {
 				if !json.Valid([]byte(line)) {

@@ -22,6 +22,7 @@ var arrows = map[string][]string{
 	"internal/clock":     {},
 	"internal/archtest":  {},
 	"internal/faults":    {},
+	"internal/golden":    {},
 	"internal/timer":     {"internal/clock", "internal/invariant"},
 	"internal/vfs":       {"engines", "internal/invariant"},
 

@@ -34,8 +34,8 @@ func Areas() []Area { return []Area{badInput, security, overload} }
 // WriteMarkdown writes docs/reference/faults.md.
 func WriteMarkdown(w io.Writer) error {
 	out := []byte("# Faults\n\n" +
-		"What Tidemark is built to survive, what comes of it, and which tests prove it. Generated from `internal/faults`; " +
-		"`go test ./internal/faults -rewrite` writes it. Run one proof with `go test ./FOLDER -run '^NAME$'`.\n")
+		"What Tidemark is built to survive, what comes of it, and which tests prove it. Generated from the table in `internal/faults`; " +
+		"`make docs` writes it again. Run one proof with `go test ./FOLDER -run '^NAME$'`.\n")
 	for _, a := range Areas() {
 		out = fmt.Appendf(out, "\n## %s\n\n| id | fault | outcome | proof |\n|--|--|--|--|\n", a.Title)
 		for _, f := range a.Faults {

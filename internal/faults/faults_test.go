@@ -1,18 +1,14 @@
 package faults
 
 import (
-	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tidemark/internal/golden"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the page instead of comparing it")
 
 const root = "../.."
 
@@ -61,23 +57,11 @@ func testNames(t *testing.T, folder string, name *regexp.Regexp) (out []string) 
 	return out
 }
 
-// TestPage: docs/reference/faults.md is what the table says.
-func TestPage(t *testing.T) {
-	var page bytes.Buffer
+// TestReferencePage keeps docs/reference/faults.md what the table says.
+func TestReferencePage(t *testing.T) {
+	var page strings.Builder
 	if err := WriteMarkdown(&page); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(root, "docs", "reference", "faults.md")
-	if *rewrite {
-		if err := os.WriteFile(path, page.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(got), page.String()); diff != "" {
-		t.Errorf("%s is not current; run go test ./internal/faults -rewrite (-page +table):\n%s", path, diff)
-	}
+	golden.Check(t, filepath.Join(root, "docs", "reference", "faults.md"), page.String())
 }

@@ -1,30 +1,27 @@
 package tree
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"tidemark/internal/golden"
 )
-
-var rewrite = flag.Bool("rewrite", false, "rewrite the golden traces with what happens now")
 
 // TestTrace runs the commands of testdata/trace.txt; what is indented below one
 // is what it did: results, the transaction, events for others.
 func TestTrace(t *testing.T) {
 	const path = "testdata/trace.txt"
-	golden, err := os.ReadFile(path)
+	script, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tr := New()
 	var out strings.Builder
 	clock := int64(0)
-	for _, line := range strings.Split(strings.TrimSuffix(string(golden), "\n"), "\n") {
+	for _, line := range strings.Split(strings.TrimSuffix(string(script), "\n"), "\n") {
 		if strings.HasPrefix(line, "  ") {
 			continue
 		}
@@ -36,14 +33,7 @@ func TestTrace(t *testing.T) {
 			}
 		}
 	}
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(strings.Split(string(golden), "\n"), strings.Split(out.String(), "\n")); diff != "" && !*rewrite {
-		t.Errorf("trace differs (-want +got); -rewrite accepts it:\n%s", diff)
-	}
+	golden.Check(t, path, out.String())
 }
 
 func traceCommand(t *testing.T, tr *Tree, words []string, now int64) []string {
