@@ -67,7 +67,7 @@ var arrows = map[string][]string{
 	"bench/load":             {"bench/driver", "bench/schedule", "bench/hist", "bench/result", "bench/workload"},
 	"bench/calibrate":        {"bench/result", "bench/schedule", "engines", "protocol/record", "internal/vfs"},
 	"bench/suites":           {},
-	"bench/driver/memserver": {"protocol/record", "protocol/wire"},
+	"bench/driver/memserver": {"protocol/wire"},
 	"bench/env":              {"bench/result"},
 	"bench/target":           {"bench/load", "bench/result", "bench/workload"},
 	"bench/run":              {"bench/...", "engines", "internal/clock"},

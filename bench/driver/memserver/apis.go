@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/protocol/wire"
 )
 
 // api is a served request: its versions and what answers it. A nil answer sends
@@ -35,8 +37,8 @@ func find(key int16) *api {
 }
 
 const (
-	codeUnknownTopic = 3
-	codeTopicExists  = 36
+	codeUnknownTopic = int16(wire.UnknownTopicOrPartition)
+	codeTopicExists  = int16(wire.TopicAlreadyExists)
 	nodeID           = 1
 )
 

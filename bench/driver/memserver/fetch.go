@@ -90,12 +90,12 @@ func (s *Server) gather(r *kmsg.FetchRequest, correlation, out []byte) (parts ne
 }
 
 func appendPartitionHead(out []byte, version int16, index int32, p *partition) []byte {
-	code, end := uint16(codeUnknownTopic), int64(-1)
+	code, end := codeUnknownTopic, int64(-1)
 	if p != nil {
 		code, end = 0, p.end
 	}
 	out = be.AppendUint32(out, uint32(index))
-	out = be.AppendUint16(out, code)
+	out = be.AppendUint16(out, uint16(code))
 	out = be.AppendUint64(out, uint64(end)) // high watermark
 	out = be.AppendUint64(out, uint64(end)) // last stable offset
 	if version >= 5 {

@@ -8,14 +8,14 @@ package memserver
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/protocol/wire"
 )
 
 // maxFrame bounds a request.
@@ -97,17 +97,9 @@ func (s *Server) accept() {
 // serve answers one connection, one request after the other.
 func (s *Server) serve(conn net.Conn) error {
 	var frame, out []byte
-	var head [4]byte
 	for {
-		if _, err := io.ReadFull(conn, head[:]); err != nil {
-			return err
-		}
-		size := int(int32(binary.BigEndian.Uint32(head[:])))
-		if size < 8 || size > maxFrame {
-			return fmt.Errorf("request of %d bytes", size)
-		}
 		var err error
-		if frame, err = readFull(conn, frame[:0], size); err != nil {
+		if frame, err = wire.ReadFrame(conn, maxFrame, frame); err != nil {
 			return err
 		}
 		var reply net.Buffers
@@ -123,44 +115,25 @@ func (s *Server) serve(conn net.Conn) error {
 	}
 }
 
-// readFull reads size bytes into buf, which grows only with what arrived.
-func readFull(r io.Reader, buf []byte, size int) ([]byte, error) {
-	for len(buf) < size {
-		step := min(size-len(buf), max(64<<10, len(buf)))
-		start := len(buf)
-		if cap(buf) < start+step {
-			buf = append(make([]byte, 0, min(size, 2*(start+step))), buf...)
-		}
-		buf = buf[:start+step]
-		if _, err := io.ReadFull(r, buf[start:]); err != nil {
-			return nil, err
-		}
-	}
-	return buf, nil
-}
-
 // answer handles one request frame. The reply's parts may alias out and the
 // server's batches; none means that the client expects no answer.
 func (s *Server) answer(frame, out []byte) (net.Buffers, []byte, error) {
-	key := int16(binary.BigEndian.Uint16(frame))
-	version := int16(binary.BigEndian.Uint16(frame[2:]))
-	correlation := frame[4:8]
-	body := frame[8:]
-	if key == int16(kmsg.ApiVersions) {
-		return s.apiVersions(version, correlation), out, nil
-	}
-	a := find(key)
-	if a == nil || version < a.min || version > a.max {
-		return nil, out, fmt.Errorf("request %d version %d is not served", key, version)
-	}
-	request := kmsg.RequestForKey(key)
-	request.SetVersion(version)
-	body, err := skipHeader(body, request.IsFlexible())
+	h, body, err := wire.ParseHeader(frame)
 	if err != nil {
 		return nil, out, err
 	}
+	correlation := frame[4:8]
+	if h.Key == wire.KeyAPIVersions {
+		return s.apiVersions(h.Version, correlation), out, nil
+	}
+	a := find(h.Key)
+	if a == nil || h.Version < a.min || h.Version > a.max {
+		return nil, out, fmt.Errorf("request %d version %d is not served", h.Key, h.Version)
+	}
+	request := kmsg.RequestForKey(h.Key)
+	request.SetVersion(h.Version)
 	if err := request.ReadFrom(body); err != nil {
-		return nil, out, fmt.Errorf("request %d version %d: %w", key, version, err)
+		return nil, out, fmt.Errorf("request %d version %d: %w", h.Key, h.Version, err)
 	}
 	if fetch, ok := request.(*kmsg.FetchRequest); ok {
 		return s.fetch(fetch, correlation, out)
@@ -169,7 +142,7 @@ func (s *Server) answer(frame, out []byte) (net.Buffers, []byte, error) {
 	if response == nil {
 		return nil, out, nil
 	}
-	response.SetVersion(version)
+	response.SetVersion(h.Version)
 	out = append(out, 0, 0, 0, 0)
 	out = append(out, correlation...)
 	if response.IsFlexible() {
@@ -180,32 +153,11 @@ func (s *Server) answer(frame, out []byte) (net.Buffers, []byte, error) {
 	return net.Buffers{out}, out, nil
 }
 
-var errHeader = errors.New("request header is cut short")
-
-// skipHeader passes the client id and, in a flexible header, the tags.
-func skipHeader(b []byte, flexible bool) ([]byte, error) {
-	if len(b) < 2 {
-		return nil, errHeader
-	}
-	n := max(0, int(int16(binary.BigEndian.Uint16(b))))
-	if b = b[2:]; len(b) < n {
-		return nil, errHeader
-	}
-	b = b[n:]
-	if !flexible {
-		return b, nil
-	}
-	if len(b) == 0 || b[0] != 0 {
-		return nil, errors.New("request header has tags")
-	}
-	return b[1:], nil
-}
-
 func (s *Server) apiVersions(version int16, correlation []byte) net.Buffers {
 	r := kmsg.NewPtrApiVersionsResponse()
 	if r.SetVersion(version); version > 3 {
 		r.SetVersion(0)
-		r.ErrorCode = 35 // UNSUPPORTED_VERSION: ask again with what the list says
+		r.ErrorCode = int16(wire.UnsupportedVersion) // ask again with what the list says
 	}
 	r.ApiKeys = append(r.ApiKeys, kmsg.ApiVersionsResponseApiKey{ApiKey: int16(kmsg.ApiVersions), MaxVersion: 3})
 	for _, a := range apis {
