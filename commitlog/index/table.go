@@ -26,8 +26,8 @@ import (
 	"tidemark/internal/vfs"
 )
 
-// ErrDamaged: the file cannot be the index of its segment. It is to be rebuilt
-// from the log.
+// ErrDamaged says that the file cannot be the index of its segment. It is to be
+// rebuilt from the log.
 var ErrDamaged = errors.New("damaged index")
 
 // pageBytes bounds what a lookup reads.

@@ -32,8 +32,8 @@ const (
 	entrySize       = 46
 )
 
-// ErrDamaged: the bytes are no snapshot. The state is to be rebuilt from an
-// older one or from the log.
+// ErrDamaged says that the bytes are no snapshot. The state is to be rebuilt from
+// an older one or from the log.
 var ErrDamaged = errors.New("damaged producer snapshot")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// ErrFrameSize: the announced length of a frame is negative or over the limit.
+// ErrFrameSize says that the announced length of a frame is negative or over the
+// limit.
 var ErrFrameSize = errors.New("frame size out of range")
 
 // lengthSize is the size of the field in front of every frame that holds the
@@ -20,7 +21,8 @@ const firstRead = 4 << 10
 
 // ReadFrame reads one frame from r and returns it, without its length, in buf or
 // in a larger buffer where buf is too small. The buffer grows with the bytes
-// that arrive: announcing a frame costs its reader nothing. io.EOF means that
+// that arrive: announcing a frame costs its reader nothing. The broker, which
+// reads many frames at once, cuts them in broker/network. io.EOF means that
 // the peer closed between frames; ErrFrameSize that the frame is over max bytes
 // or of negative length.
 func ReadFrame(r io.Reader, max int32, buf []byte) ([]byte, error) {
