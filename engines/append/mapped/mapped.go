@@ -11,7 +11,6 @@ package mapped
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"tidemark/engines"
 	"tidemark/internal/invariant"
@@ -33,11 +32,17 @@ func Spec() engines.AppendSpec {
 }
 
 // available tries the engine on a small file: not every file system allocates
-// ahead.
+// ahead. Each trial has a file of its own, as several may run at once.
 func available(dir string) error {
-	name := filepath.Join(dir, fmt.Sprintf(".mapped-%d", os.Getpid()))
-	f, err := vfs.OS{}.OpenOrCreate(name)
+	own, err := os.CreateTemp(dir, ".mapped-*")
 	if err != nil {
+		return err
+	}
+	name := own.Name()
+	_ = own.Close() // Nothing was written to it.
+	f, err := vfs.OS{}.Open(name)
+	if err != nil {
+		_ = os.Remove(name) // The trial is over.
 		return err
 	}
 	a, err := open(f, 0, engines.AppendOptions{SegmentBytes: 1})

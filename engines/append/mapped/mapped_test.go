@@ -46,6 +46,27 @@ func wantLength(t *testing.T, f vfs.File, want int64) {
 	}
 }
 
+// Topics are created and altered at once, and each of them asks.
+func TestAvailableAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	errs := make(chan error)
+	const askers, times = 8, 50
+	for range askers {
+		go func() {
+			var err error
+			for i := 0; i < times && err == nil; i++ {
+				err = Spec().Available(dir)
+			}
+			errs <- err
+		}()
+	}
+	for range askers {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Allocation goes in steps of 16 MiB, doubling, and stops at the segment.
 func TestAllocationSteps(t *testing.T) {
 	a, f := start(t, vfs.OS{}, 80<<20)
