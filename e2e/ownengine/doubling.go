@@ -15,6 +15,13 @@ func doubling() engines.AppendSpec {
 		Doc:       "one WriteAt an append into a file that doubles ahead of its end",
 		Available: func(string) error { return nil },
 		Open: func(f engines.File, size int64, _ engines.AppendOptions) (engines.Appender, error) {
+			length, err := f.Size()
+			if err != nil {
+				return nil, err
+			}
+			if size > length {
+				return nil, errors.New("fewer bytes are there than are said to be valid")
+			}
 			if err := f.Truncate(size); err != nil {
 				return nil, err
 			}
