@@ -84,6 +84,17 @@ type FallbackChunk interface {
 	FallbackBytes() int64
 }
 
+// MemoryChunk is a Chunk whose unsent bytes are in memory, so that one writev(2)
+// may take them together with what surrounds them, in place of WriteTo. Only the
+// kernel may read them: a page that a mapping has lost is an error to writev(2)
+// and a crash to anyone else.
+type MemoryChunk interface {
+	Chunk
+	// Bytes are the unsent bytes, readable until Release. Sending them leaves
+	// Len as it is.
+	Bytes() []byte
+}
+
 // AppendSpec names a write method.
 type AppendSpec struct {
 	// Name is the value of storage.append.engine.
@@ -93,7 +104,7 @@ type AppendSpec struct {
 	// Available says why the engine cannot run on files in dir; nil if it can.
 	Available func(dir string) error
 	// Open starts appending to f behind its first size bytes, which are valid;
-	// anything after them is dropped.
+	// anything after them is dropped; a file with fewer is an error.
 	Open func(f File, size int64, o AppendOptions) (Appender, error)
 }
 

@@ -98,15 +98,6 @@ func (r *Response) Release() {
 	responses.Put(r)
 }
 
-// memoryChunk is a Chunk whose unsent bytes are in memory, so that the kernel may
-// take them together with the bytes around them. Only the kernel: a page that a
-// mapping has lost is an error to writev(2) and a crash to anyone else.
-type memoryChunk interface {
-	engines.Chunk
-	// Bytes are the unsent bytes, readable until Release.
-	Bytes() []byte
-}
-
 // ResponseWriter sends responses over one connection, with one writev for all
 // the bytes between two chunks. It is confined to one goroutine.
 type ResponseWriter struct {
@@ -143,7 +134,7 @@ func (w *ResponseWriter) Write(rs []*Response) (n int64, err error) {
 			s := &r.splices[i]
 			w.add(r.buf[at:s.at])
 			at = s.at
-			if m, ok := s.chunk.(memoryChunk); ok && w.raw != nil {
+			if m, ok := s.chunk.(engines.MemoryChunk); ok && w.raw != nil {
 				w.add(m.Bytes())
 				continue
 			}

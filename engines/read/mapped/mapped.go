@@ -100,7 +100,7 @@ func (r *reader) Close() error {
 
 var chunks = sync.Pool{New: func() any { return new(sending) }}
 
-// sending implements engines.FallbackChunk; reader is nil after Release.
+// sending implements engines.FallbackChunk and engines.MemoryChunk; reader is nil after Release.
 type sending struct {
 	reader           *reader
 	mapping          *vfs.Mapping
@@ -143,6 +143,14 @@ func (c copier) ReadAt(p []byte, position int64) (int, error) {
 
 // Len implements engines.Chunk.
 func (c *sending) Len() int64 { return c.unsent }
+
+// Bytes implements engines.MemoryChunk.
+func (c *sending) Bytes() []byte {
+	if c.unsent == 0 {
+		return nil
+	}
+	return c.mapping.Bytes(c.position, c.unsent)
+}
 
 // FallbackBytes implements engines.FallbackChunk.
 func (c *sending) FallbackBytes() int64 { return c.fallback }

@@ -89,16 +89,7 @@ func TestLostPageOnTheWayToASocket(t *testing.T) {
 	if err := f.Truncate(0); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() // One connection is wanted.
-	conn, err := net.DialTCP("tcp", nil, l.Addr().(*net.TCPAddr))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close() // The test is over.
+	conn, _ := connection(t)
 	if n, err := c.WriteTo(conn); n != 0 || !errors.Is(err, syscall.EFAULT) {
 		t.Errorf("got %d, %v, want nothing sent and EFAULT", n, err)
 	}
@@ -106,6 +97,58 @@ func TestLostPageOnTheWayToASocket(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// The bytes of a chunk go out together with what surrounds them; a lost page ends
+// that with EFAULT, too.
+func TestBytesWithTheirSurroundings(t *testing.T) {
+	r, f := start(t, 1<<20, 1<<20)
+	server, client := connection(t)
+	c, err := r.Chunk(8192, 3000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := (&net.Buffers{[]byte("head"), c.(engines.MemoryChunk).Bytes(), []byte("tail")}).WriteTo(server); n != 3008 || err != nil {
+		t.Fatalf("got %d, %v, want 3008 sent", n, err)
+	}
+	got := make([]byte, 3008)
+	if _, err := io.ReadFull(client, got); err != nil {
+		t.Fatal(err)
+	}
+	if want := "head" + string(bytes.Repeat([]byte{7}, 3000)) + "tail"; string(got) != want {
+		t.Error("other bytes arrived than those of the range and its surroundings")
+	}
+	if err := f.Truncate(0); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := (&net.Buffers{[]byte("head"), c.(engines.MemoryChunk).Bytes()}).WriteTo(server); n > 4 || !errors.Is(err, syscall.EFAULT) {
+		t.Errorf("got %d, %v, want at most the head sent and EFAULT", n, err)
+	}
+	c.Release()
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// connection returns both ends of a TCP connection for the test.
+func connection(t *testing.T) (server, client net.Conn) {
+	t.Helper()
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // One connection is wanted.
+	if client, err = net.DialTCP("tcp", nil, l.Addr().(*net.TCPAddr)); err != nil {
+		t.Fatal(err)
+	}
+	if server, err = l.AcceptTCP(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Close() // The test is over.
+		_ = client.Close()
+	})
+	return server, client
 }
 
 func TestNeedsADescriptor(t *testing.T) {
