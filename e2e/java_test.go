@@ -55,7 +55,7 @@ func TestKafkaCommandLineTools(t *testing.T) {
 	for _, k := range kafkaReleases {
 		t.Run(k.Version, func(t *testing.T) {
 			topic := "tools-" + k.Version
-			k.java(t, "", k.Topics, "--bootstrap-server", b.Bootstrap, "--create", "--topic", topic, "--partitions", "3", "--config", "retention.ms=100000")
+			k.java(t, "", k.Topics, "--bootstrap-server", b.Bootstrap, "--create", "--topic", topic, "--partitions", "3", "--replication-factor", "1", "--config", "retention.ms=100000")
 			wantIn(t, k.java(t, "", k.Topics, "--bootstrap-server", b.Bootstrap, "--list"), topic)
 			wantIn(t, k.java(t, "", k.Topics, "--bootstrap-server", b.Bootstrap, "--describe", "--topic", topic),
 				"PartitionCount: 3", "ReplicationFactor: 1", "retention.ms=100000", "Leader: 1", "Isr: 1")

@@ -56,9 +56,10 @@ func saramaCreate(t *testing.T, client sarama.Client, topic string) {
 	if err := admin.AlterConfig(sarama.TopicResource, topic, map[string]*string{"retention.ms": &value}, false); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := admin.DescribeConfig(sarama.ConfigResource{Type: sarama.TopicResource, Name: topic, ConfigNames: []string{"retention.ms"}})
-	if err != nil || len(entries) != 1 || entries[0].Value != value {
-		t.Errorf("retention.ms after AlterConfig: got %+v, %v", entries, err)
+	asked := &sarama.ConfigResource{Type: sarama.TopicResource, Name: topic, ConfigNames: []string{"retention.ms"}}
+	results, err := admin.DescribeConfigs([]*sarama.ConfigResource{asked}, sarama.DescribeConfigsOptions{})
+	if err != nil || len(results) != 1 || len(results[0].Configs) != 1 || results[0].Configs[0].Value != value {
+		t.Errorf("retention.ms after AlterConfig: got %+v, %v", results, err)
 	}
 }
 
