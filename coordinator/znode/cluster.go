@@ -116,21 +116,3 @@ func (c *Client) AllocateProducerIDs(ctx context.Context, broker BrokerID) (Prod
 		}
 	}
 }
-
-// NextBrokerID generates a broker id above reserved, Kafka's
-// reserved.broker.max.id: the version that a write to /brokers/seqid gives.
-func (c *Client) NextBrokerID(ctx context.Context, reserved BrokerID) (BrokerID, error) {
-	if err := c.ensure(ctx, brokerSequencePath); err != nil {
-		return 0, err
-	}
-	var id BrokerID
-	// Repeating after an unknown outcome only skips an id.
-	err := c.retry(ctx, func() error {
-		stat, err := c.conn.Set(c.path(brokerSequencePath), nil, -1)
-		if err == nil {
-			id = reserved + stat.Version
-		}
-		return err
-	})
-	return id, wrap("write", brokerSequencePath, err)
-}

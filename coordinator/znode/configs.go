@@ -25,12 +25,6 @@ func (c *Client) TopicConfig(ctx context.Context, name string) (map[string]strin
 	return config, err
 }
 
-// BrokerConfig returns one broker's dynamic configuration.
-func (c *Client) BrokerConfig(ctx context.Context, id BrokerID) (map[string]string, error) {
-	config, _, err := c.Config(ctx, Brokers, formatID(id))
-	return config, err
-}
-
 func (c *Client) readConfig(ctx context.Context, entity EntityType, name string) (map[string]string, map[string]rawJSON, int32, error) {
 	path := configPath(entity, name)
 	data, stat, err := c.get(ctx, path)

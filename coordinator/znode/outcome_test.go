@@ -111,7 +111,7 @@ func TestLostReplies(t *testing.T) {
 	if err := c.UpdateConfig(ctx, Brokers, "1", func(m map[string]string) error { m["n"] = m["n"] + "x"; return nil }); err != nil {
 		t.Error(err)
 	}
-	if config, err := direct.BrokerConfig(ctx, 1); err != nil || !cmp.Equal(config, map[string]string{"k": "v", "n": "x"}) {
+	if config, _, err := direct.Config(ctx, Brokers, "1"); err != nil || !cmp.Equal(config, map[string]string{"k": "v", "n": "x"}) {
 		t.Errorf("config %v, error %v; want the change made once", config, err)
 	}
 

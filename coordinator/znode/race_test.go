@@ -83,13 +83,3 @@ func TestConfigUpdatesAreNotLost(t *testing.T) {
 		t.Errorf("%d changes after the purge, error %v", len(left), err)
 	}
 }
-
-func TestBrokerSequence(t *testing.T) {
-	c := connect(t, startServer(t), Options{})
-	for want := range BrokerID(3) {
-		id, err := c.NextBrokerID(testContext(t), 1000)
-		if err != nil || id != 1001+want {
-			t.Errorf("broker id %d, error %v; want %d", id, err, 1001+want)
-		}
-	}
-}

@@ -72,13 +72,9 @@ type Topic struct {
 	unknown map[string]rawJSON
 }
 
-// Leaders that are not brokers, as Kafka's LeaderAndIsr has them.
-const (
-	// NoLeader means that no replica may lead now.
-	NoLeader BrokerID = -1
-	// LeaderDuringDelete means that the topic is being deleted.
-	LeaderDuringDelete BrokerID = -2
-)
+// NoLeader stands in the place of a leader while no replica may lead, as in
+// Kafka's LeaderAndIsr.
+const NoLeader BrokerID = -1
 
 // PartitionState is the content of /brokers/topics/T/partitions/P/state.
 type PartitionState struct {
