@@ -23,8 +23,6 @@ type Metric struct {
 var (
 	Produce       = Metric{result.MetricProduce, window(producing, func(w *result.Window) float64 { return float64(w.AckedPerS) })}
 	Fetch         = Metric{result.MetricFetch, window(fetching, func(w *result.Window) float64 { return float64(w.AckedPerS) })}
-	ProduceWire   = Metric{result.MetricProduceWire, window(producing, func(w *result.Window) float64 { return float64(w.WirePerS) })}
-	FetchWire     = Metric{result.MetricFetchWire, window(fetching, func(w *result.Window) float64 { return float64(w.WirePerS) })}
 	P50           = Metric{result.MetricP50, response(func(h summary) int64 { return h.P50 })}
 	P99           = Metric{result.MetricP99, response(func(h summary) int64 { return h.P99 })}
 	P999          = Metric{"response_p999_ns", response(func(h summary) int64 { return h.P999 })}
