@@ -63,14 +63,31 @@ func (w *Writer) Bytes(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	beside := path + ".new"
-	if err := os.WriteFile(beside, data, 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	if err := os.Rename(beside, path); err != nil {
+	if err := Replace(path, data); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
+}
+
+// Replace writes a file beside its place and renames it, so that whoever reads
+// path sees what was there before or all of data. Errors name the path already.
+func Replace(path string, data []byte) error {
+	beside, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(beside.Name()) }() // gone after the rename
+	_, err = beside.Write(data)
+	if err == nil {
+		err = beside.Chmod(0o644)
+	}
+	if e := beside.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(beside.Name(), path)
 }
 
 // JSON writes v indented.

@@ -14,10 +14,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"tidemark/bench/result"
 	"tidemark/reports/dataset"
 )
 
@@ -161,7 +161,7 @@ func (r *Report) WriteFiles(path string) error {
 		if err := f.write(&b); err != nil {
 			return fmt.Errorf("write report %s: %w", f.path, err)
 		}
-		if err := replace(f.path, b.Bytes()); err != nil {
+		if err := result.Replace(f.path, b.Bytes()); err != nil {
 			return fmt.Errorf("write report %s: %w", f.path, err)
 		}
 	}
@@ -190,24 +190,4 @@ func (r *Report) Faults() []string {
 		out = append(out, s.Problems...)
 	}
 	return out
-}
-
-// replace writes a file beside its place and renames it.
-func replace(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // gone after the rename
-	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }
