@@ -44,7 +44,7 @@ func (c collector) limits() {
 
 // measured are the modules whose version can change a figure.
 var measured = []string{"github.com/twmb/franz-go", "github.com/twmb/franz-go/pkg/kmsg", "github.com/klauspost/compress",
-	"github.com/pierrec/lz4/v4", "github.com/edsrzf/mmap-go", "github.com/HdrHistogram/hdrhistogram-go", "golang.org/x/sys"}
+	"github.com/pierrec/lz4/v4", "github.com/HdrHistogram/hdrhistogram-go", "golang.org/x/sys"}
 
 func (c collector) build() {
 	e := &c.env.Build
