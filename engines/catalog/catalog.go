@@ -1,5 +1,5 @@
-// Package catalog lists the engines that Tidemark ships. Only programs, tests
-// and labs see it; everything else is handed an engines.Catalog.
+// Package catalog lists the engines that Tidemark ships. Only programs and tests
+// see it; everything else is handed an engines.Catalog.
 package catalog
 
 import (
