@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
 
@@ -74,7 +75,7 @@ func TestRawAnswersAgainstKmsg(t *testing.T) {
 		p.SetVersion(produceVersion)
 		p.Topics = []kmsg.ProduceResponseTopic{{Topic: topic, Partitions: []kmsg.ProduceResponseTopicPartition{{Partition: 1, ErrorCode: code, BaseOffset: offset}}}}
 		got, err := newProduceAnswer(topic).parse(frame(7, p), 7)
-		if code == 0 && (err != nil || got != offset) || code != 0 && err != codeError(code) {
+		if code == 0 && (err != nil || got != offset) || code != 0 && err != kerr.ErrorForCode(code) {
 			t.Fatalf("produce answer with code %d: %d, %v", code, got, err)
 		}
 
@@ -85,7 +86,7 @@ func TestRawAnswersAgainstKmsg(t *testing.T) {
 		part.ErrorCode, part.HighWatermark, part.RecordBatches = code, offset, records
 		f.Topics = []kmsg.FetchResponseTopic{{Topic: topic, Partitions: []kmsg.FetchResponseTopicPartition{part}}}
 		high, n, err := newFetchAnswer(topic).parse(frame(9, f), 9)
-		if code == 0 && (err != nil || high != offset || n != len(records)) || code != 0 && err != codeError(code) {
+		if code == 0 && (err != nil || high != offset || n != len(records)) || code != 0 && err != kerr.ErrorForCode(code) {
 			t.Fatalf("fetch answer with code %d: %d, %d, %v", code, high, n, err)
 		}
 		if _, _, err := newFetchAnswer(topic).parse(frame(9, f), 8); err == nil {

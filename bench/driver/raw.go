@@ -7,6 +7,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"tidemark/bench/schedule"
 )
 
@@ -186,7 +188,7 @@ func (p *producer) fill() error {
 // settle takes the first buffered answer, which belongs to fl.
 func (p *producer) settle(f Feed, fl *flight, now int64) error {
 	offset, err := p.answer.parse(p.in[:p.inLen], fl.correlation)
-	var refused codeError
+	var refused *kerr.Error
 	switch {
 	case errors.As(err, &refused):
 		f.Failed(fl.due, p.pool.records)

@@ -8,6 +8,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"tidemark/bench/schedule"
 )
 
@@ -84,7 +86,7 @@ func (f *fetching) scan(ctx context.Context, cursors []*cursor, s Sink) error {
 	for turn := 0; ctx.Err() == nil; turn++ {
 		c := cursors[turn%len(cursors)]
 		bytes, err := f.receive(c.correlation)
-		if errors.Is(err, offsetOutOfRange) { // retention took the start away
+		if errors.Is(err, kerr.OffsetOutOfRange) { // retention took the start away
 			if err := f.restart(ctx, c); err != nil {
 				return err
 			}

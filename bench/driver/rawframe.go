@@ -3,6 +3,8 @@ package driver
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // The raw driver writes two request versions by hand and reads their answers at
@@ -68,18 +70,10 @@ func (a produceAnswer) parse(b []byte, correlation int32) (offset int64, err err
 		return 0, fmt.Errorf("produce answer %d out of order, want %d", got, correlation)
 	}
 	if code := int16(big.Uint16(b[a.atError:])); code != 0 {
-		return 0, codeError(code)
+		return 0, kerr.ErrorForCode(code)
 	}
 	return int64(big.Uint64(b[a.atOffset:])), nil
 }
-
-// codeError is an error code of the protocol that a broker answered with.
-type codeError int16
-
-// offsetOutOfRange is Kafka's OFFSET_OUT_OF_RANGE.
-const offsetOutOfRange codeError = 1
-
-func (c codeError) Error() string { return fmt.Sprintf("broker answered error code %d", int16(c)) }
 
 // fetchRequest returns a whole fetch request for one partition, without session.
 func fetchRequest(topic string, maxWaitMs, maxBytes int32) []byte {
@@ -137,11 +131,11 @@ func (a fetchAnswer) parse(b []byte, correlation int32) (highWatermark int64, re
 		return 0, 0, fmt.Errorf("fetch answer %d out of order, want %d", got, correlation)
 	}
 	if code := int16(big.Uint16(b[12:])); code != 0 {
-		return 0, 0, codeError(code)
+		return 0, 0, kerr.ErrorForCode(code)
 	}
 	part := b[a.atPartition:]
 	if code := int16(big.Uint16(part[4:])); code != 0 {
-		return 0, 0, codeError(code)
+		return 0, 0, kerr.ErrorForCode(code)
 	}
 	if aborted := int32(big.Uint32(part[30:])); aborted > 0 {
 		return 0, 0, fmt.Errorf("fetch answer lists %d aborted transactions, want none", aborted)
