@@ -187,7 +187,7 @@ func TestFetchLimits(t *testing.T) {
 	}
 }
 
-// TestFetchTwoThousandPartitions is FAULTS O07: each has a megabyte, the response
+// TestFetchTwoThousandPartitions is fault O07: each has a megabyte, the response
 // stays below the broker's bound.
 func TestFetchTwoThousandPartitions(t *testing.T) {
 	c := newCluster(t, map[string]string{"fetch.max.bytes": "1048576"})
@@ -216,7 +216,7 @@ func TestFetchTwoThousandPartitions(t *testing.T) {
 	}
 }
 
-// TestFetchMillionPartitions is FAULTS B16: what is refused costs no more than
+// TestFetchMillionPartitions is fault B16: what is refused costs no more than
 // what came.
 func TestFetchMillionPartitions(t *testing.T) {
 	c := newCluster(t, nil)
@@ -332,7 +332,7 @@ func TestFetchLongPollEnds(t *testing.T) {
 	}
 }
 
-// TestFetchFiftyThousandParked is FAULTS O06: each poll costs little, and only the
+// TestFetchFiftyThousandParked is fault O06: each poll costs little, and only the
 // right ones wake.
 func TestFetchFiftyThousandParked(t *testing.T) {
 	c := newCluster(t, nil)

@@ -50,7 +50,7 @@ func fuzzCluster(t testing.TB) *cluster {
 }
 
 // FuzzRequests: whatever the bytes, every API and version answers exactly once,
-// with something kmsg can read, or closes the connection (FAULTS B04).
+// with something kmsg can read, or closes the connection (fault B04).
 func FuzzRequests(f *testing.F) {
 	c := fuzzCluster(f)
 	for version := int16(0); version <= 17; version++ {

@@ -32,7 +32,7 @@ func TestTruncatedRequests(t *testing.T) {
 }
 
 // TestHostileTags: tagged fields that lie about their count or size, repeat
-// themselves or hold too long a varint (FAULTS B07) cost no more than their
+// themselves or hold too long a varint (fault B07) cost no more than their
 // bytes.
 func TestHostileTags(t *testing.T) {
 	c := fuzzCluster(t)
@@ -75,7 +75,7 @@ func TestHostileTags(t *testing.T) {
 }
 
 // TestClaimedCounts: an array that claims more elements than there are bytes costs
-// nothing (FAULTS B04, B11).
+// nothing (fault B04, B11).
 func TestClaimedCounts(t *testing.T) {
 	c := newCluster(t, nil)
 	for _, row := range table {
@@ -102,7 +102,7 @@ func spending(f func()) uint64 {
 	return allocated() - before
 }
 
-// TestProduceBombs is FAULTS B09 through the whole broker: what decompresses to
+// TestProduceBombs is fault B09 through the whole broker: what decompresses to
 // far more than the limit is refused at a bounded cost.
 func TestProduceBombs(t *testing.T) {
 	c := newCluster(t, map[string]string{"max.decompressed.message.bytes": "1048576"})

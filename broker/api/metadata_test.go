@@ -40,7 +40,7 @@ func TestApiVersions(t *testing.T) {
 }
 
 // TestApiVersionsUnknown: any version that is not known is answered in version 0,
-// its body unread (FAULTS B05).
+// its body unread (fault B05).
 func TestApiVersionsUnknown(t *testing.T) {
 	c := newCluster(t, nil)
 	for _, version := range []int16{-1, 5, 99} {
@@ -54,7 +54,7 @@ func TestApiVersionsUnknown(t *testing.T) {
 	}
 }
 
-// TestUnsupportedCloses: other keys and versions close the connection (FAULTS
+// TestUnsupportedCloses: other keys and versions close the connection (fault
 // B05).
 func TestUnsupportedCloses(t *testing.T) {
 	c := newCluster(t, nil)
@@ -215,7 +215,7 @@ func TestMetadataManyTopics(t *testing.T) {
 	}
 }
 
-// TestTopicNames is FAULTS S05: what is no topic name is refused at every entry.
+// TestTopicNames is fault S05: what is no topic name is refused at every entry.
 func TestTopicNames(t *testing.T) {
 	c := newCluster(t, nil)
 	for _, name := range []string{"", ".", "..", "../../etc/x", "a/b", "a\x00b", strings.Repeat("x", 250), "ünï", "a b", "a\nb"} {

@@ -305,7 +305,7 @@ func TestProduceElsewhere(t *testing.T) {
 }
 
 // TestProduceInternalTopic: coordinators' topics are not clients' to write
-// (FAULTS S07).
+// (fault S07).
 func TestProduceInternalTopic(t *testing.T) {
 	c := newCluster(t, nil)
 	c.topic("__consumer_offsets", 1)

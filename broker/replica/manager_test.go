@@ -361,7 +361,7 @@ func TestEnginesPerTopic(t *testing.T) {
 }
 
 // TestScanLeavesStrangersAlone: directories that are no partitions are not
-// touched (FAULTS S05).
+// touched (fault S05).
 func TestScanLeavesStrangersAlone(t *testing.T) {
 	fs := vfs.NewMem()
 	for _, name := range []string{"lost+found", "t-x", "t-01", "..-0", "a b-0", "t-99999999999", "-0", "t"} {
