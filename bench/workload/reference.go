@@ -51,7 +51,7 @@ experiments:
     workload: {driver: raw, record.size: 1KiB}
     client: {acks: all}
     topic: {storage.append.engine: mapped}   # any topic property
-    broker: {num.network.threads: 2}         # any broker property
+    broker: {queued.max.requests.per.connection: 16}  # any broker property
     matrix:
       design: oneway            # or full, pairwise, list
       aa: true                  # the base cell twice: the noise
