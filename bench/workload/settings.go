@@ -48,18 +48,18 @@ var Settings = []Setting{
 	{"client", "fetch.max.bytes", "1MiB", "bytes of one fetch response", sizeFrom(1)},
 }
 
-// topicNames and brokerNames are known properties of the other two sections;
-// an unknown name close to one of them is taken for a typing error.
+// topicNames and brokerNames are properties of the other two sections that the
+// broker honours; an unknown name close to one of them is taken for a typing
+// error.
 var topicNames = []string{"cleanup.policy", "compression.type", "compression.gzip.level", "compression.lz4.level", "compression.zstd.level",
-	"delete.retention.ms", "file.delete.delay.ms", "flush.messages", "flush.ms", "index.interval.bytes", "max.compaction.lag.ms",
-	"max.message.bytes", "message.timestamp.type", "message.timestamp.before.max.ms", "message.timestamp.after.max.ms",
-	"min.cleanable.dirty.ratio", "min.compaction.lag.ms", "min.insync.replicas", "preallocate", "retention.bytes", "retention.ms",
-	"segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms", "unclean.leader.election.enable",
-	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
+	"file.delete.delay.ms", "flush.messages", "flush.ms", "index.interval.bytes", "max.message.bytes",
+	"message.timestamp.type", "message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "min.insync.replicas",
+	"retention.bytes", "retention.ms", "segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms",
+	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.validation"}
 
-var brokerNames = []string{"num.network.threads", "num.io.threads", "queued.max.requests", "socket.send.buffer.bytes",
+var brokerNames = []string{"queued.max.request.bytes", "queued.max.requests.per.connection", "socket.send.buffer.bytes",
 	"socket.receive.buffer.bytes", "socket.request.max.bytes", "log.segment.bytes", "log.retention.bytes", "message.max.bytes",
-	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation", "log.preallocate"}
+	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.validation"}
 
 func find(name string) *Setting {
 	for i := range Settings {
