@@ -264,7 +264,7 @@ func TestNearest(t *testing.T) {
 		{"qqqqqqq", ""},
 		{"", ""},
 	} {
-		if got := NearestName(c.name); got != c.want {
+		if got := Nearest(c.name, append(brokerNames(), allTopicNames()...)); got != c.want {
 			t.Errorf("nearest to %q: got %q, want %q", c.name, got, c.want)
 		}
 	}

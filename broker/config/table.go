@@ -58,12 +58,6 @@ func FindTopic(name string) (Def, bool) {
 	return *d, true
 }
 
-// NearestName returns the known broker or topic name that is written most like
-// name, or "" when none is close.
-func NearestName(name string) string {
-	return Nearest(name, append(brokerNames(), allTopicNames()...))
-}
-
 // UnknownNameError is the error for a name that is neither honoured nor known
 // to Kafka.
 type UnknownNameError struct {
