@@ -2,9 +2,12 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"tidemark/internal/nearest"
 )
 
 // Setting is one known property of a cell.
@@ -120,17 +123,10 @@ func key(section string, name Text) (string, error) {
 
 // closeTo returns a suggestion when name is not known but nearly so.
 func closeTo(name string, known []string) string {
-	for _, k := range known {
-		if k == name {
-			return ""
-		}
+	if slices.Contains(known, name) {
+		return ""
 	}
-	for _, k := range known {
-		if distance(name, k) <= 2 {
-			return fmt.Sprintf("; did you mean %q?", k)
-		}
-	}
-	return ""
+	return suggest(nearest.Name(name, known, 2))
 }
 
 func settingNames() []string {

@@ -8,6 +8,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"tidemark/internal/nearest"
 )
 
 // Error is a mistake in a suite file, with the place it was made.
@@ -161,35 +163,12 @@ var fieldNames = []string{"apiVersion", "name", "about", "seed", "experiments", 
 
 // didYouMean returns "; did you mean X?" for the nearest name, or nothing.
 func didYouMean(name string, known []string) string {
-	best, bestDistance := "", 1+max(2, len(name)/3)
-	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < bestDistance {
-			best, bestDistance = k, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return suggest(nearest.Name(name, known, max(2, len(name)/3)))
 }
 
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+func suggest(name string) string {
+	if name == "" {
+		return ""
 	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
+	return fmt.Sprintf("; did you mean %q?", name)
 }

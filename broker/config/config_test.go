@@ -257,43 +257,18 @@ func TestDynamicSettings(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
+// TestUnknownNames: a name that is nearly right is told, a strange one is not.
+func TestUnknownNames(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"broker.di", "broker.id"},
 		{"listners", "listeners"},
 		{"qqqqqqq", ""},
-		{"", ""},
 	} {
-		if got := Nearest(c.name, append(brokerNames(), allTopicNames()...)); got != c.want {
-			t.Errorf("nearest to %q: got %q, want %q", c.name, got, c.want)
+		var unknown *UnknownNameError
+		if _, err := Parse(map[string]string{c.name: "1"}); !errors.As(err, &unknown) || unknown.Nearest != c.want {
+			t.Errorf("%q: got %v, want %q as the nearest", c.name, err, c.want)
 		}
 	}
-}
-
-// TestEditDistance compares the table-driven distance with the plain recursion.
-func TestEditDistance(t *testing.T) {
-	words := []string{"", "a", "ab", "ba", "abc", "acb", "kitten", "sitting", "ca", "abcd", "log.dirs", "log.dris"}
-	for _, a := range words {
-		for _, b := range words {
-			if got, want := editDistance(a, b, 100), plainDistance(a, b); got != want {
-				t.Errorf("distance of %q and %q: got %d, want %d", a, b, got, want)
-			}
-		}
-	}
-}
-
-func plainDistance(a, b string) int {
-	if a == "" || b == "" {
-		return len(a) + len(b)
-	}
-	if a[0] == b[0] {
-		return plainDistance(a[1:], b[1:])
-	}
-	d := 1 + min(plainDistance(a[1:], b), plainDistance(a, b[1:]), plainDistance(a[1:], b[1:]))
-	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
-		d = min(d, 1+plainDistance(a[2:], b[2:]))
-	}
-	return d
 }
 
 // FuzzReadProperties: whatever the text, every setting says where it is, and a

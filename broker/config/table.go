@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"slices"
+
+	"tidemark/internal/nearest"
 )
 
 // table holds every row; names and topicNames index it.
@@ -73,7 +75,7 @@ func (e *UnknownNameError) Error() string {
 }
 
 func unknown(name string, candidates []string) error {
-	return &UnknownNameError{Name: name, Nearest: Nearest(name, candidates)}
+	return &UnknownNameError{Name: name, Nearest: nearest.Name(name, candidates, len(name)/3)}
 }
 
 func brokerNames() []string { return keys(names) }

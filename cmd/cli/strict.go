@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tidemark/broker/config"
+	"tidemark/internal/nearest"
 )
 
 // strict makes every wrong command, flag and number of arguments below c an
@@ -43,7 +43,7 @@ func unknownCommand(c *cobra.Command, name string) error {
 		}
 	}
 	message := fmt.Sprintf("%s has no command %q", c.CommandPath(), name)
-	if near := config.Nearest(name, candidates); near != "" {
+	if near := nearest.Name(name, candidates, len(name)/3); near != "" {
 		return Usagef("%s; did you mean %q?", message, near)
 	}
 	return Usagef("%s (there are: %s)", message, strings.Join(candidates, ", "))
@@ -57,7 +57,7 @@ func flagError(c *cobra.Command, err error) error {
 	var candidates []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { candidates = append(candidates, f.Name) })
 	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { candidates = append(candidates, f.Name) })
-	if near := config.Nearest(wrong, candidates); wrong != "" && near != "" {
+	if near := nearest.Name(wrong, candidates, len(wrong)/3); wrong != "" && near != "" {
 		return Usagef("%w; did you mean --%s?", err, near)
 	}
 	return Usagef("%w (%s --help lists the flags)", err, c.CommandPath())

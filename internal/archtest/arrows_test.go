@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"internal/faults":    {},
 	"internal/golden":    {},
 	"internal/invariant": {},
+	"internal/nearest":   {},
 	"internal/timer":     {"internal/clock"},
 	"internal/vfs":       {"engines", "internal/invariant"},
 
@@ -51,7 +52,7 @@ var arrows = map[string][]string{
 	"coordinator/controller/election": {"internal/invariant"},
 	"coordinator/controller":          {"coordinator/controller/election", "coordinator/znode", "internal/clock"},
 
-	"broker/config":    {},
+	"broker/config":    {"internal/nearest"},
 	"broker/network":   {"protocol/wire", "internal/clock", "internal/invariant"},
 	"broker/purgatory": {"internal/clock", "internal/timer", "internal/invariant"},
 	"broker/metadata":  {},
@@ -72,7 +73,7 @@ var arrows = map[string][]string{
 	"bench/stats":            {"bench/result"},
 	"bench/suites":           {},
 	"bench/target":           {"bench/load", "bench/workload"},
-	"bench/workload":         {"bench/result", "internal/invariant"},
+	"bench/workload":         {"bench/result", "internal/invariant", "internal/nearest"},
 
 	"reports/dataset": {"bench/result", "bench/hist", "bench/stats"},
 	"reports/chart":   {},

@@ -1,21 +1,25 @@
-package config
+// Package nearest finds the name that somebody meant who wrote another: for
+// settings, commands, flags and fields that do not exist.
+package nearest
 
-// Nearest returns the candidate with the smallest edit distance to name, the
-// first in order when several are equal, or "" when all are farther than a
-// third of name's length.
-func Nearest(name string, candidates []string) string {
-	best, bestDistance := "", len(name)/3+1
+import "strings"
+
+// Name returns the candidate with the smallest edit distance to name, the first
+// in order when several are equal, or "" when all are farther than most. The
+// case of letters does not count.
+func Name(name string, candidates []string, most int) string {
+	best, bestDistance := "", most+1
 	for _, c := range candidates {
-		if d := editDistance(name, c, bestDistance); d < bestDistance {
+		if d := distance(strings.ToLower(name), strings.ToLower(c), bestDistance); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
 	return best
 }
 
-// editDistance counts the insertions, deletions, replacements and swaps of
+// distance counts the insertions, deletions, replacements and swaps of
 // neighbours that turn a into b; it may stop early with any number ≥ limit.
-func editDistance(a, b string, limit int) int {
+func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit
 	}
