@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// The two tests below look at the broker from the kernel's side: an engine that
+// The tests below look at the broker from the kernel's side: an engine that
 // only claims to differ would pass every test of content.
 
 const traced = 20_000 // records of about 120 bytes
@@ -28,6 +28,14 @@ func TestCopyingReaderUsesNoSendfile(t *testing.T) {
 	trace, _ := traceWorkload(t, "storage.read.engine", "pread")
 	if sent := sumReturns(trace, regexp.MustCompile(`(?m)sendfile\(.* = (\d+)$`)); sent != 0 {
 		t.Errorf("the pread engine sent %d bytes by sendfile(2), want none", sent)
+	}
+}
+
+func TestMappedReaderSendsWithTheResponse(t *testing.T) {
+	trace, fetched := traceWorkload(t, "storage.read.engine", "mapped")
+	sent := sumReturns(trace, regexp.MustCompile(`(?m)writev\(\d+<(?:socket|TCP)[^>]*>.* = (\d+)$`))
+	if sent < fetched*95/100 {
+		t.Errorf("writev(2) carried %d bytes to clients, want the %d fetched record bytes among them", sent, fetched)
 	}
 }
 
