@@ -3,9 +3,9 @@ package commitlog
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
 	"tidemark/commitlog/producer"
+	"tidemark/internal/vfs"
 )
 
 // The errors that callers tell apart with errors.Is. Those of package record
@@ -60,7 +60,7 @@ func (l *Log) fail(err error) error {
 // writeFailed decides what a failed write means: a full disk may have room
 // again, anything else ends the log's service.
 func (l *Log) writeFailed(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if vfs.IsFull(err) {
 		return err
 	}
 	return l.fail(err)

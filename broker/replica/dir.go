@@ -21,6 +21,9 @@ type logDir struct {
 	logger  *slog.Logger
 	lock    io.Closer
 	offline atomic.Bool
+	// full is set from a write that found no room to the next checkpoint that is
+	// written; it only keeps the logger from being told every time.
+	full atomic.Bool
 
 	// What was found at start; the maps hold what is not claimed yet.
 	clean                          bool
@@ -90,6 +93,14 @@ func (d *logDir) fail(cause error) {
 	}
 }
 
+// noRoom says that the directory is full, once between two checkpoints. What does
+// not fit is refused, and what is there is served.
+func (d *logDir) noRoom(cause error) {
+	if d.full.CompareAndSwap(false, true) {
+		d.logger.Error("log directory is full", "dir", d.path, "error", cause)
+	}
+}
+
 // add enters a partition; what the checkpoints said of it has been used.
 func (d *logDir) add(p *Partition) {
 	d.mu.Lock()
@@ -140,15 +151,22 @@ func (d *logDir) offsets(atStart map[ID]int64, of func(*Partition) int64) map[ID
 }
 
 // checkpoint writes one checkpoint file. The offsets are collected in the order
-// of the writes, so that an older state never replaces a newer one.
+// of the writes, so that an older state never replaces a newer one. A full disk
+// leaves the former checkpoint, which is as good as an old one.
 func (d *logDir) checkpoint(name string, atStart map[ID]int64, of func(*Partition) int64) {
 	if d.offline.Load() {
 		return
 	}
 	d.checkpointing.Lock()
 	defer d.checkpointing.Unlock()
-	if err := checkpoint.WriteOffsets(d.fs, filepath.Join(d.path, name), d.offsets(atStart, of)); err != nil {
+	err := checkpoint.WriteOffsets(d.fs, filepath.Join(d.path, name), d.offsets(atStart, of))
+	switch {
+	case vfs.IsFull(err):
+		d.noRoom(err)
+	case err != nil:
 		d.fail(fmt.Errorf("write %s: %w", name, err))
+	default:
+		d.full.Store(false)
 	}
 }
 

@@ -68,7 +68,13 @@ func TestFullDiskIsNotFinal(t *testing.T) {
 	defer h.close()
 	h.lead("t", 1, 1)
 	h.append("t", 0, "x")
-	fs.Inject(vfs.Fault{Op: vfs.OpWrite, Path: "*.log", Short: 10, Err: syscall.ENOSPC})
+	fs.Inject(vfs.Fault{Op: vfs.OpWrite, Path: "*", Short: 10, Err: syscall.ENOSPC})
+	h.dirsOf()[0].checkpointAll()
+	chunk, _, err := h.Partition("t", 0).Read(ReadRequest{MaxBytes: 1000, LeaderEpoch: AnyEpoch})
+	if err != nil || chunk == nil {
+		t.Fatalf("read on a full disk, after a checkpoint that did not fit: %v, want the record", err)
+	}
+	chunk.Release()
 	if _, _, err := h.Partition("t", 0).Append(testBatch("y"), 1, commitlog.Client); !errors.Is(err, ErrStorage) {
 		t.Fatalf("append to a full disk: %v, want ErrStorage", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"tidemark/broker/purgatory"
 	"tidemark/commitlog"
 	"tidemark/engines"
+	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
 )
 
@@ -151,8 +152,11 @@ func (p *Partition) failed(operation string, err error) error {
 	if refusal(err) {
 		return err
 	}
-	if errors.Is(err, commitlog.ErrFailed) {
+	switch {
+	case errors.Is(err, commitlog.ErrFailed):
 		p.dir.fail(fmt.Errorf("%s %s: %w", operation, p.ID(), err))
+	case vfs.IsFull(err):
+		p.dir.noRoom(fmt.Errorf("%s %s: %w", operation, p.ID(), err))
 	}
 	return fmt.Errorf("%w: %s %s: %w", ErrStorage, operation, p.ID(), err)
 }

@@ -1,9 +1,11 @@
 package vfs
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"syscall"
 )
 
 // ReadFile returns the whole content of a file.
@@ -30,6 +32,12 @@ func readAll(f File) ([]byte, error) {
 		err = nil // The file shrank since, or was empty: what is there is the answer.
 	}
 	return data[:n], err
+}
+
+// IsFull reports whether err says that the disk, or the owner's share of it, has no
+// room: what did not fit may fit later.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // WriteFileAtomic gives the file name the content data so that after a crash at
