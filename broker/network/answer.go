@@ -177,6 +177,7 @@ func (c *conn) send() error {
 	n, err := c.out.Write(c.ready)
 	c.writeDue.Store(0)
 	c.server.stats.SentBytes.Add(n)
+	c.server.stats.FallbackBytes.Add(c.out.TakeFallbackBytes())
 	for i, resp := range c.ready {
 		resp.Release()
 		c.ready[i] = nil

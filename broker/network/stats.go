@@ -13,6 +13,9 @@ type Stats struct {
 	Accepted, AcceptErrors atomic.Int64
 	// ReceivedBytes and SentBytes count frames with their lengths.
 	ReceivedBytes, SentBytes atomic.Int64
+	// FallbackBytes counts record bytes of responses that a read engine copied,
+	// because the connection is not one it can serve its own way.
+	FallbackBytes atomic.Int64
 	// Refused and Closed count by reason.
 	Refused [numRefusals]atomic.Int64
 	Closed  [numReasons]atomic.Int64

@@ -105,6 +105,17 @@ type ResponseWriter struct {
 	raw   syscall.RawConn // of a TCP connection, else nil
 	parts [][]byte        // to be sent
 	bufs  net.Buffers     // parts while they are being sent, which uses it up
+	// fallback is how many bytes of chunks their engines copied because the
+	// connection is not what they are made for.
+	fallback int64
+}
+
+// TakeFallbackBytes returns how many bytes of chunks were sent by copying, in
+// place of their engine's own way (engines.FallbackChunk), since the last call.
+func (w *ResponseWriter) TakeFallbackBytes() int64 {
+	n := w.fallback
+	w.fallback = 0
+	return n
 }
 
 // NewResponseWriter sends to w: a *net.TCPConn, for writev(2) and sendfile(2) to
@@ -151,6 +162,9 @@ func (w *ResponseWriter) Write(rs []*Response) (n int64, err error) {
 			}
 			sent, err = sendChunk(w.w, s.chunk)
 			n += sent
+			if f, ok := s.chunk.(engines.FallbackChunk); ok {
+				w.fallback += f.FallbackBytes()
+			}
 			if err != nil {
 				return n, err
 			}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/engines"
 )
 
 // bytesChunk is a Chunk of bytes that can only be copied out.
@@ -250,4 +252,31 @@ func TestReleaseTwicePanics(t *testing.T) {
 	r := NewResponse(Header{Key: 12}, kmsg.NewPtrHeartbeatResponse())
 	r.Release()
 	r.Release()
+}
+
+// fallbackChunk tells that its engine had to copy.
+type fallbackChunk struct{ bytesChunk }
+
+func (c *fallbackChunk) FallbackBytes() int64 { return 3 }
+
+// TestFallbackIsCounted: which engine really moved the bytes must not stay a
+// secret of the engine.
+func TestFallbackIsCounted(t *testing.T) {
+	w := NewResponseWriter(io.Discard)
+	for _, chunk := range []engines.Chunk{&fallbackChunk{bytesChunk{b: []byte("abc")}}, &bytesChunk{b: []byte("defg")}} {
+		fw := NewFetchWriter(fetchHeader(17), FetchHead{}, 1)
+		fw.Topic("", [16]byte{1}, 1)
+		fw.Partition(&FetchPartition{Records: chunk})
+		resp := fw.Finish(nil)
+		if _, err := w.Write([]*Response{resp}); err != nil {
+			t.Fatal(err)
+		}
+		resp.Release()
+	}
+	if got := w.TakeFallbackBytes(); got != 3 {
+		t.Errorf("%d bytes by the fallback, want the 3 of the one chunk that says so", got)
+	}
+	if got := w.TakeFallbackBytes(); got != 0 {
+		t.Errorf("%d bytes are told again, want 0", got)
+	}
 }
