@@ -85,6 +85,23 @@ func TestFullDiskIsNotFinal(t *testing.T) {
 	}
 }
 
+// TestCreateOnFullDisk: a partition that found no room is refused as a matter of
+// storage, leaves nothing behind and comes with the next try.
+func TestCreateOnFullDisk(t *testing.T) {
+	fs := vfs.NewFaulty(vfs.NewMem())
+	h := newHost(t, fs, "/a")
+	h.open()
+	defer h.close()
+	fs.Inject(vfs.Fault{Op: vfs.OpWrite, Path: checkpoint.PartitionMetadataFile + "*", Err: syscall.ENOSPC})
+	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, Replicas: []int32{1}, ISR: []int32{1}}
+	if err := h.Apply([]State{state}); !errors.Is(err, ErrStorage) || !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("create on a full disk: %v, want ErrStorage with its cause", err)
+	}
+	fs.Clear()
+	h.lead("t", 1, 1)
+	h.append("t", 0, "x")
+}
+
 // TestFailedCheckpointTakesDirectoryOffline.
 func TestFailedCheckpoint(t *testing.T) {
 	fs := vfs.NewFaulty(vfs.NewMem())

@@ -275,10 +275,10 @@ func (m *Manager) create(t *Topic, id ID) (*foundLog, error) {
 	}
 	log, err := m.openLog(d, id, *t.Config(), commitlog.OpenState{CleanShutdown: true})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: create %s: %w", ErrStorage, id, err)
 	}
 	if err := m.writeTopicID(d, id, t.ID); err != nil {
-		return nil, errors.Join(err, log.Delete())
+		return nil, fmt.Errorf("%w: create %s: %w", ErrStorage, id, errors.Join(err, log.Delete()))
 	}
 	return &foundLog{log: log, dir: d, topicID: t.ID}, nil
 }
