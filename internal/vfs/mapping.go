@@ -169,6 +169,12 @@ func (m *Mapping) Populate(from, to int64) error {
 	return nil
 }
 
+// NoReadAhead tells the kernel that a fault concerns its own page and no other.
+// It is advice; a kernel without it goes on as before.
+func (m *Mapping) NoReadAhead() {
+	_ = unix.Madvise(m.mem, unix.MADV_RANDOM) // Only advice.
+}
+
 // Unmap gives the address space back; exactly one call.
 func (m *Mapping) Unmap() error {
 	if err := unix.Munmap(m.reserved); err != nil {
