@@ -279,6 +279,10 @@ func median(c *dataset.Cell, of func(result.Run) float64) float64 {
 func boundBy(c *dataset.Cell) string {
 	count := map[string]int{}
 	for _, r := range c.Usable {
+		if r.BoundBy == "schedule" && !keptUp(r) {
+			count["unknown"]++ // it did not take the rate, so the rate did not bound it
+			continue
+		}
 		count[r.BoundBy]++
 	}
 	best := "unknown"

@@ -18,7 +18,7 @@ func chosen(e *dataset.Experiment) []*dataset.Cell {
 	for _, k := range curves(e) {
 		var kept []*dataset.Cell
 		for _, c := range k.cells {
-			if achieved(c) >= saturatedBelow {
+			if keepsUp(c) {
 				kept = append(kept, c)
 			}
 		}

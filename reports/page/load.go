@@ -11,9 +11,26 @@ import (
 	"tidemark/reports/dataset"
 )
 
-// saturatedBelow is the share of the offered rate under which a run counts as
-// saturated: its latency then describes a growing queue.
-const saturatedBelow = 0.95
+// keepsUpFrom is the share of the offered rate that every run of a cell must have
+// acknowledged for the cell to keep up: below it a queue grew, and the latency is
+// that of the queue.
+const keepsUpFrom = 0.98
+
+// keptUp reports whether a run took what it was offered.
+func keptUp(r result.Run) bool {
+	w := r.Produce
+	return w != nil && w.OfferedPerS > 0 && w.Dropped == 0 && float64(w.AckedPerS) >= keepsUpFrom*float64(w.OfferedPerS)
+}
+
+// keepsUp reports whether every usable run of a cell did.
+func keepsUp(c *dataset.Cell) bool {
+	for _, r := range c.Usable {
+		if !keptUp(r) {
+			return false
+		}
+	}
+	return len(c.Usable) > 0
+}
 
 // curve is the cells of a paced experiment that differ in nothing but the rate,
 // from the lowest to the highest.
@@ -67,14 +84,19 @@ func offered(c *dataset.Cell) float64 {
 	})
 }
 
-// achieved is the share of the offered rate that was acknowledged.
-func achieved(c *dataset.Cell) float64 {
-	return median(c, func(r result.Run) float64 {
+// achieved is the share of the offered rate that was acknowledged: the median over
+// runs, and the lowest run.
+func achieved(c *dataset.Cell) (middle, lowest float64) {
+	lowest = math.Inf(1)
+	middle = median(c, func(r result.Run) float64 {
 		if r.Produce == nil || r.Produce.OfferedPerS == 0 {
 			return 0
 		}
-		return float64(r.Produce.AckedPerS) / float64(r.Produce.OfferedPerS)
+		share := float64(r.Produce.AckedPerS) / float64(r.Produce.OfferedPerS)
+		lowest = min(lowest, share)
+		return share
 	})
+	return middle, lowest
 }
 
 func paced(v *view) []*dataset.Experiment {
@@ -96,8 +118,8 @@ func load(v *view) (Panel, error) {
 			fig, table, title := loadCurve(e, k)
 			p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
 			titles = append(titles, title)
-			p.Caption = fmt.Sprintf("Medians over runs; bars are the intervals (%s); %s. p99.9 is shown only where every run holds a hundred values beyond it.",
-				howOf(k.cells, dataset.P99), samples(counts(k.cells, dataset.P99)))
+			p.Caption = fmt.Sprintf("Medians over runs; bars are the intervals (%s); %s. A rate is kept up with where every run acknowledged at least %.0f %% of it and left no record unsent; beyond that, shaded, the latency is that of a growing queue. p99.9 is shown only where every run holds a hundred values beyond it.",
+				howOf(k.cells, dataset.P99), samples(counts(k.cells, dataset.P99)), keepsUpFrom*100)
 		}
 	}
 	if len(titles) == 0 {
@@ -114,13 +136,13 @@ func loadCurve(e *dataset.Experiment, k curve) (Figure, Table, string) {
 	}
 	c := chart.Lines{
 		Title:    name + ": response time over offered load",
-		Describe: "Percentiles of response time, logarithmic, over the offered rate. The shaded part is saturated.",
+		Describe: "Percentiles of response time, logarithmic, over the offered rate. In the shaded part the rate was not kept up with.",
 		X:        chart.AxisSpec{Label: "offered load, records per second", Format: chart.Count},
 		Y:        chart.AxisSpec{Label: "response time", Format: chart.Nanoseconds, Log: true},
 		Size:     chart.Size{Width: chart.Wide.Width, Height: 380},
 	}
 	t := Table{Name: name, Columns: []Column{
-		num("offered", "records/s"), num("acknowledged", "% of offered"), num("p50", "ms"), num("p99", "ms"), num("p99 low", "ms"), num("p99 high", "ms"), num("p99.9", "ms"), num("n", "runs"), text("state"),
+		num("offered", "records/s"), num("acknowledged", "% of offered"), num("lowest run", "% of offered"), num("p50", "ms"), num("p99", "ms"), num("p99 low", "ms"), num("p99 high", "ms"), num("p99.9", "ms"), num("n", "runs"), text("state"),
 	}}
 	for n, m := range []dataset.Metric{dataset.P50, dataset.P99, dataset.P999} {
 		s := chart.LineSeries{Name: []string{"p50", "p99", "p99.9"}[n], Ink: chart.Series(n), Shape: chart.Shape(n), Label: true}
@@ -140,7 +162,7 @@ func loadCurve(e *dataset.Experiment, k curve) (Figure, Table, string) {
 	last := offered(k.cells[len(k.cells)-1])
 	c.X.Min, c.X.Max = 0, last*1.04
 	if from < last {
-		c.Bands = []chart.Band{{From: from, To: last * 1.04, Label: "saturated"}}
+		c.Bands = []chart.Band{{From: from, To: last * 1.04, Label: "not kept up with"}}
 	}
 	for _, cell := range k.cells {
 		i50, i99, i999 := cell.Interval(dataset.P50), cell.Interval(dataset.P99), cell.Interval(dataset.P999)
@@ -149,10 +171,11 @@ func loadCurve(e *dataset.Experiment, k curve) (Figure, Table, string) {
 			tail = ms(i999.Median)
 		}
 		state, class := "keeps up", ""
-		if achieved(cell) < saturatedBelow {
-			state, class = "saturated", "grey"
+		if !keepsUp(cell) {
+			state, class = "falls behind", "grey"
 		}
-		t.add(class, number(offered(cell), chart.Count(offered(cell))), number(achieved(cell)*100, fmt.Sprintf("%.1f", achieved(cell)*100)),
+		middle, lowest := achieved(cell)
+		t.add(class, number(offered(cell), chart.Count(offered(cell))), tenth(middle), tenth(lowest),
 			ms(i50.Median), ms(i99.Median), ms(i99.Low), ms(i99.High), tail, number(float64(i99.N), fmt.Sprint(i99.N)), word(state))
 	}
 	return draw(name, c.Keys(), c), t, loadTitle(k)
@@ -172,7 +195,7 @@ func holds(c *dataset.Cell, q float64) bool {
 // that did not; infinite when all kept up.
 func saturation(k curve) float64 {
 	for i, c := range k.cells {
-		if achieved(c) >= saturatedBelow {
+		if keepsUp(c) {
 			continue
 		}
 		if i == 0 {
@@ -183,21 +206,24 @@ func saturation(k curve) float64 {
 	return math.Inf(1)
 }
 
+// loadTitle says up to which rate the target kept up, and under what p99 stayed there:
+// the upper end of the highest interval, or the largest run where runs are few.
 func loadTitle(k curve) string {
 	highest, most := 0.0, result.Interval{}
 	for _, c := range k.cells {
-		if achieved(c) < saturatedBelow {
+		if !keepsUp(c) {
 			break
 		}
 		highest = offered(c)
-		if i := c.Interval(dataset.P99); i.Median > most.Median {
+		if i := c.Interval(dataset.P99); i.High > most.High {
 			most = i
 		}
 	}
 	if highest == 0 {
 		return "No offered rate could be kept up with"
 	}
-	return fmt.Sprintf("Up to %s records/s offered, p99 response time stays within %s %s", chart.Shorten(chart.Count(highest)), chart.Nanoseconds(most.Median), bracket(most, chart.Nanoseconds))
+	return fmt.Sprintf("Up to %s records/s offered, p99 response time stays within %s (%s)",
+		chart.Shorten(chart.Count(highest)), chart.Nanoseconds(most.High), bounds(most, chart.Nanoseconds))
 }
 
 func ms(ns float64) Cell {

@@ -192,6 +192,18 @@ func bracket(i result.Interval, f chart.Format) string {
 	return "[" + f(i.Low) + ", " + f(i.High) + "]"
 }
 
+// bounds says what the ends of an interval are: an interval with its confidence, or
+// the extremes of a few runs.
+func bounds(i result.Interval, f chart.Format) string {
+	switch {
+	case i.N < 2:
+		return "one run, so no interval"
+	case i.How == "min_max":
+		return fmt.Sprintf("%s to %s in %d runs", f(i.Low), f(i.High), i.N)
+	}
+	return fmt.Sprintf("95"+nbsp+"%% interval %s, n = %d", bracket(i, f), i.N)
+}
+
 // axes writes a cell's differences from its base as name=value.
 func axes(c *dataset.Cell, order []result.Axis) string {
 	if len(c.Axes) == 0 {

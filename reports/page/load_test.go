@@ -1,0 +1,53 @@
+package page
+
+import (
+	"strings"
+	"testing"
+
+	"tidemark/bench/hist"
+	"tidemark/bench/result"
+	"tidemark/reports/dataset"
+)
+
+// pacedCell is a cell that was offered a rate, with one run for each p99 in ms.
+func pacedCell(offered, acked, dropped int64, p99 ...int64) *dataset.Cell {
+	c := &dataset.Cell{Kind: result.Paced}
+	for _, ms := range p99 {
+		c.Usable = append(c.Usable, result.Run{Kind: result.Paced, BoundBy: "schedule", Produce: &result.Window{
+			OfferedPerS: offered, AckedPerS: acked, Dropped: dropped, ResponseNs: &hist.Summary{N: 1000, P50: ms * 1e5, P99: ms * 1e6},
+		}})
+	}
+	return c
+}
+
+// TestKeepsUp: a rate counts as kept up with only if every run took it whole, and
+// the bound that is named holds for every run.
+func TestKeepsUp(t *testing.T) {
+	slow := pacedCell(3e6, 2.9e6, 0, 9)
+	slow.Usable = append(slow.Usable, pacedCell(3e6, 3e6, 0, 5).Usable...)
+	for _, c := range []struct {
+		name string
+		cell *dataset.Cell
+		want bool
+	}{
+		{"all of it", pacedCell(2e6, 2e6, 0, 3, 7), true},
+		{"97 %", pacedCell(2e6, 1.94e6, 0, 3, 7), false},
+		{"records never sent", pacedCell(2e6, 1.99e6, 12, 3, 7), false},
+		{"one run of two", slow, false},
+		{"no run", pacedCell(2e6, 2e6, 0), false},
+	} {
+		if got := keepsUp(c.cell); got != c.want {
+			t.Errorf("%s: keeps up %v, want %v", c.name, got, c.want)
+		}
+	}
+	said := spaced(loadTitle(curve{cells: []*dataset.Cell{pacedCell(1e6, 1e6, 0, 1, 2), pacedCell(2e6, 2e6, 0, 3, 7), slow}}))
+	if want := "Up to 2 M records/s offered, p99 response time stays within 7.00 ms (3.00 ms to 7.00 ms in 2 runs)"; said != want {
+		t.Errorf("got  %s\nwant %s", said, want)
+	}
+	if said := loadTitle(curve{cells: []*dataset.Cell{slow}}); !strings.Contains(said, "No offered rate") {
+		t.Errorf("a target that fell behind from the start: %s", said)
+	}
+	if got := boundBy(pacedCell(2e6, 1.9e6, 0, 3, 7)); got != "unknown" {
+		t.Errorf("a rate that was not taken bound its cell: %s", got)
+	}
+}
