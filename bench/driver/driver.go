@@ -35,12 +35,16 @@ type Feed interface {
 	Failed(due int64, records int64)
 }
 
-// Send is the size of one send.
+// Send is the size of one send, and what held it up.
 type Send struct {
 	Records int64
 	// Wire is the bytes of the batches as they travel; 0 where the client
 	// decides later.
 	Wire int64
+	// Held is when the sender last stopped waiting for the target (for room
+	// under the limit of requests in flight, say), 0 if it never had to. What
+	// is late since then, the harness is itself.
+	Held int64
 }
 
 // Ack is one acknowledged send. Times are schedule.Now's.

@@ -101,6 +101,7 @@ func (f *franz) Produce(ctx context.Context, worker int, feed Feed) (int64, erro
 	defer client.Close()
 	run := &franzRun{feed: feed, sampled: feed.Saturating()}
 	var created time.Time
+	var held int64 // by a client whose buffer was full
 	for i := 0; ; i++ {
 		due, ok := feed.Next()
 		if !ok {
@@ -118,9 +119,12 @@ func (f *franz) Produce(ctx context.Context, worker int, feed Feed) (int64, erro
 		} else if i%64 == 0 {
 			putStamp(p.value, due)
 		}
-		feed.Sent(due, p.sent, Send{Records: 1, Wire: int64(len(p.value) + recordOverhead)})
-		run.open.Add(1)
+		feed.Sent(due, p.sent, Send{Records: 1, Wire: int64(len(p.value) + recordOverhead), Held: held})
+		full := run.open.Add(1) > maxBuffered
 		client.Produce(ctx, &p.record, p.settled)
+		if full && !run.sampled {
+			held = schedule.Now()
+		}
 	}
 	if err := client.Flush(ctx); err != nil && ctx.Err() == nil {
 		return run.open.Load(), fmt.Errorf("flush: %w", err)

@@ -100,6 +100,7 @@ func (s *logs) Produce(ctx context.Context, worker int, f Feed) (int64, error) {
 	for i, b := range s.pool.batches {
 		own[i] = append([]byte(nil), b...)
 	}
+	var held int64 // in the append before
 	for turn := 0; ctx.Err() == nil; turn++ {
 		due, ok := f.Next()
 		if !ok {
@@ -110,13 +111,14 @@ func (s *logs) Produce(ctx context.Context, worker int, f Feed) (int64, error) {
 		batch.SetBaseOffset(0) // as a producer sends it; the last append wrote its own
 		s.next[p]++
 		sent := schedule.Now()
-		f.Sent(due, sent, Send{s.pool.records, int64(len(batch))})
+		f.Sent(due, sent, Send{s.pool.records, int64(len(batch)), held})
 		info, err := s.parts[p].AppendAsLeader(batch, 0, commitlog.Client)
 		if err != nil {
 			f.Failed(due, s.pool.records)
 			return 0, fmt.Errorf("append to partition %d: %w", p, err)
 		}
-		f.Acked(Ack{Due: due, Sent: sent, Now: schedule.Now(), Records: s.pool.records, Wire: int64(len(batch)), Partition: p, Offset: info.BaseOffset})
+		held = schedule.Now()
+		f.Acked(Ack{Due: due, Sent: sent, Now: held, Records: s.pool.records, Wire: int64(len(batch)), Partition: p, Offset: info.BaseOffset})
 	}
 	return 0, nil
 }

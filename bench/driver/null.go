@@ -25,7 +25,7 @@ const recordOverhead = 8
 func (n null) Unit() Unit { return n.unit }
 
 func (n null) Produce(_ context.Context, worker int, f Feed) (int64, error) {
-	send := Send{n.unit.Records, n.unit.Wire}
+	send := Send{Records: n.unit.Records, Wire: n.unit.Wire}
 	for offset := int64(0); ; offset += send.Records {
 		due, ok := f.Next()
 		if !ok {

@@ -153,7 +153,7 @@ func (p *producer) saturate(f Feed) (flying int, err error) {
 			for i := first; i < flying; i++ {
 				fl := &window[(head+i)%len(window)]
 				fl.sent = now
-				f.Sent(fl.due, now, Send{p.pool.records, fl.wire})
+				f.Sent(fl.due, now, Send{Records: p.pool.records, Wire: fl.wire})
 			}
 			if _, err := bufs.WriteTo(p.conn); err != nil {
 				return flying, fmt.Errorf("write produce requests: %w", err)
@@ -235,6 +235,7 @@ func (p *producer) paced(f Feed) (flying int, err error) {
 
 func (p *producer) sendPaced(f Feed, flights, free chan *flight, failed chan struct{}) error {
 	bufs := make(net.Buffers, 0, 2)
+	var held int64
 	for {
 		due, ok := f.Next()
 		if !ok {
@@ -243,12 +244,17 @@ func (p *producer) sendPaced(f Feed, flights, free chan *flight, failed chan str
 		var fl *flight
 		select {
 		case fl = <-free:
-		case <-failed:
-			return nil // the reader knows why
+		default:
+			select {
+			case fl = <-free:
+				held = schedule.Now()
+			case <-failed:
+				return nil // the reader knows why
+			}
 		}
 		out := p.load(fl, due, bufs[:0])
 		fl.sent = schedule.Now()
-		f.Sent(due, fl.sent, Send{p.pool.records, fl.wire})
+		f.Sent(due, fl.sent, Send{p.pool.records, fl.wire, held})
 		flights <- fl
 		if _, err := out.WriteTo(p.conn); err != nil {
 			return fmt.Errorf("write a produce request: %w", err)
@@ -272,6 +278,7 @@ func (p *producer) settleAll(f Feed, flights, free chan *flight) error {
 // fireAndForget is acks=0: a send counts as acknowledged once the kernel has it.
 func (p *producer) fireAndForget(f Feed) error {
 	var fl flight
+	var held int64 // in write(2), which blocks once the socket is full
 	bufs := make(net.Buffers, 0, 2)
 	for {
 		due, ok := f.Next()
@@ -280,10 +287,11 @@ func (p *producer) fireAndForget(f Feed) error {
 		}
 		out := p.load(&fl, due, bufs[:0])
 		now := schedule.Now()
-		f.Sent(due, now, Send{p.pool.records, fl.wire})
+		f.Sent(due, now, Send{p.pool.records, fl.wire, held})
 		if _, err := out.WriteTo(p.conn); err != nil {
 			return fmt.Errorf("write a produce request: %w", err)
 		}
-		f.Acked(Ack{Due: due, Sent: now, Now: schedule.Now(), Records: p.pool.records, Wire: fl.wire, Partition: fl.partition, Offset: -1})
+		held = schedule.Now()
+		f.Acked(Ack{Due: due, Sent: now, Now: held, Records: p.pool.records, Wire: fl.wire, Partition: fl.partition, Offset: -1})
 	}
 }

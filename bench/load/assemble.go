@@ -53,10 +53,10 @@ func boolean(b bool) int64 {
 func (o *Outcome) histograms(sp *span, window []*cell, total cell) {
 	pick := func(c *cell) map[string]*hist.Histogram {
 		return map[string]*hist.Histogram{result.HistResponse: c.response, result.HistService: c.service,
-			result.HistLateness: c.lateness, result.HistPacer: c.pacer, result.HistE2E: c.e2e}
+			result.HistLateness: c.lateness, result.HistOwnLateness: c.own, result.HistE2E: c.e2e}
 	}
 	for i, c := range window {
-		for _, metric := range []string{result.HistResponse, result.HistService, result.HistLateness, result.HistPacer, result.HistE2E} {
+		for _, metric := range []string{result.HistResponse, result.HistService, result.HistLateness, result.HistOwnLateness, result.HistE2E} {
 			if h := pick(c)[metric]; h != nil {
 				o.Intervals = append(o.Intervals, interval(sp, i, metric, h))
 			}
@@ -68,7 +68,7 @@ func (o *Outcome) histograms(sp *span, window []*cell, total cell) {
 		}
 	}
 	o.Window.ResponseNs, o.Window.ServiceNs = summary(total.response), summary(total.service)
-	o.Window.LatenessNs, o.Window.PacerNs, o.Window.E2ENs = summary(total.lateness), summary(total.pacer), summary(total.e2e)
+	o.Window.LatenessNs, o.Window.OwnLatenessNs, o.Window.E2ENs = summary(total.lateness), summary(total.own), summary(total.e2e)
 }
 
 func summary(h *hist.Histogram) *hist.Summary {

@@ -56,9 +56,7 @@ func (f *feed) Next() (due int64, ok bool) {
 			f.dropped += f.records // intended within the window, never sent
 			continue
 		}
-		if now < due { // else the target held the sender up, not the pacer
-			record(&c.pacer, f.pacer.Wait(due)-due, 1)
-		}
+		f.pacer.Wait(due)
 		return due, true
 	}
 }
@@ -82,7 +80,9 @@ func (f *feed) Sent(due, now int64, s driver.Send) {
 	if f.arrivals == nil {
 		c.offered += s.Records
 	} else {
-		record(&f.sending.at(due).lateness, now-due, 1)
+		c = f.sending.at(due)
+		record(&c.lateness, now-due, 1)
+		record(&c.own, now-max(due, s.Held), 1)
 	}
 	if f.pending += s.Wire; f.pending >= 256<<10 || f.records > 1 {
 		f.span.bytes.Add(f.pending)

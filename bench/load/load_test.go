@@ -214,6 +214,33 @@ func TestStalledTargetIsNotHidden(t *testing.T) {
 	}
 }
 
+// TestOwnLatenessIsTheHarnesssOnly: a wait for the target and what queued up
+// behind it is not the harness's, the same stall without one is, for every send.
+func TestOwnLatenessIsTheHarnesssOnly(t *testing.T) {
+	sp := newSpan(0, 100*time.Millisecond, time.Second, 1<<40)
+	sp.fix()
+	f := &feed{span: sp, records: 1, sending: newTally(sp), acking: newTally(sp)}
+	var err error
+	if f.arrivals, err = schedule.New("uniform", 1000, schedule.Share{Index: 0, Count: 1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	at := func(ms int64) int64 { return sp.begin + ms*1e6 }
+	for ms := range int64(5) {
+		f.Sent(at(ms), at(20), driver.Send{Records: 1, Held: at(20)})
+	}
+	_, _, window := sum([]*tally{f.sending})
+	if own, all := window[0].own.Max(), window[0].lateness.Max(); own != 0 || all < 19e6 {
+		t.Errorf("held up for 20 ms by the target: own lateness %d ns, lateness %d ns, want 0 and 20 ms", own, all)
+	}
+	for ms := range int64(5) {
+		f.Sent(at(30+ms), at(50), driver.Send{Records: 1, Held: at(20)})
+	}
+	_, _, window = sum([]*tally{f.sending})
+	if own := window[0].own; own.Max() < 19e6 || own.At(0.6) < 15e6 {
+		t.Errorf("late by itself for up to 20 ms: own lateness at most %d ns, at 60 %% %d ns", own.Max(), own.At(0.6))
+	}
+}
+
 func TestCancelledPhaseEnds(t *testing.T) {
 	l := cellOf(t, "    workload: {driver: raw, target: memory, window: 1h, bytes: 1000GiB}\n")
 	s := open(t, l, memory(t))

@@ -6,7 +6,7 @@ import "tidemark/bench/hist"
 type cell struct {
 	offered, accepted, acked, failed, consumed int64
 	requests, wire                             int64
-	response, service, lateness, pacer, e2e    *hist.Histogram
+	response, service, lateness, own, e2e      *hist.Histogram
 }
 
 func (c *cell) add(o *cell) {
@@ -20,7 +20,7 @@ func (c *cell) add(o *cell) {
 	merge(&c.response, o.response)
 	merge(&c.service, o.service)
 	merge(&c.lateness, o.lateness)
-	merge(&c.pacer, o.pacer)
+	merge(&c.own, o.own)
 	merge(&c.e2e, o.e2e)
 }
 

@@ -143,9 +143,10 @@ const (
 	HistResponse = "response"
 	HistService  = "service"
 	HistLateness = "lateness"
-	HistPacer    = "pacer" // the harness's own part of lateness
-	HistE2E      = "e2e"
-	HistFetch    = "fetch" // service time of fetch requests
+	// HistOwnLateness is the harness's own part of lateness.
+	HistOwnLateness = "own_lateness"
+	HistE2E         = "e2e"
+	HistFetch       = "fetch" // service time of fetch requests
 )
 
 // Spectrum reads the percentile distribution of one metric over the run's whole

@@ -142,12 +142,14 @@ type Window struct {
 	LatencyOf  string        `json:"latency_of"`
 	ResponseNs *hist.Summary `json:"response_ns,omitempty"` // intended send to ack
 	ServiceNs  *hist.Summary `json:"service_ns,omitempty"`  // send to ack
-	LatenessNs *hist.Summary `json:"lateness_ns,omitempty"` // intended send to send
-	// PacerNs is the harness's own part of the lateness: how late it woke for
-	// sends that nothing held up.
-	PacerNs *hist.Summary `json:"pacer_ns,omitempty"`
-	E2ENs   *hist.Summary `json:"e2e_ns,omitempty"` // intended send to consumer
-	CPU     CPU           `json:"cpu"`
+	// LatenessNs is from intended send to send, waiting for the target included.
+	LatenessNs *hist.Summary `json:"lateness_ns,omitempty"`
+	// OwnLatenessNs is the harness's own part of it: to the send from the
+	// intended send or, where the sender had to wait for the target since (for
+	// room under the limit of requests in flight), from the end of that wait.
+	OwnLatenessNs *hist.Summary `json:"own_lateness_ns,omitempty"`
+	E2ENs         *hist.Summary `json:"e2e_ns,omitempty"` // intended send to consumer
+	CPU           CPU           `json:"cpu"`
 }
 
 // CPU is processor time spent within a window.

@@ -14,7 +14,7 @@ const (
 	mostSteal       = 0.01
 	mostOthers      = 0.15 // of the machine; the kernel's writeback threads stay below
 	mostThread      = 0.80 // of a core, for the busiest client thread of a paced run
-	mostLateness    = 0.10 // p99 lateness as a share of p99 response
+	mostLateness    = 0.10 // the harness's own p99 lateness as a share of p99 response
 	leastLateNs     = 100_000
 	nearlyAll       = 0.90 // of all processors: the machine is the limit
 	leastWindowNs   = 300_000_000
@@ -88,9 +88,9 @@ func judgePaced(r *result.Run, degrade func(string, ...any)) {
 	if w.CPU.ClientMaxThread > mostThread {
 		degrade("a client thread was busy for %.0f %% of the window", 100*w.CPU.ClientMaxThread)
 	}
-	if w.PacerNs != nil && w.ResponseNs != nil && w.PacerNs.P99 > leastLateNs &&
-		float64(w.PacerNs.P99) > mostLateness*float64(w.ResponseNs.P99) {
-		degrade("the harness's own p99 lateness is %d µs of a p99 response of %d µs", w.PacerNs.P99/1000, w.ResponseNs.P99/1000)
+	if own := w.OwnLatenessNs; own != nil && w.ResponseNs != nil && own.P99 > leastLateNs &&
+		float64(own.P99) > mostLateness*float64(w.ResponseNs.P99) {
+		degrade("the harness itself was late: own_lateness_ns.p99 is %d µs of a response_ns.p99 of %d µs", own.P99/1000, w.ResponseNs.P99/1000)
 	}
 }
 

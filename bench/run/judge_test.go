@@ -12,7 +12,7 @@ import (
 func good() *result.Run {
 	return &result.Run{Kind: result.Paced, Ledger: result.Ledger{Accepted: 100, Acked: 100, Stored: 100},
 		Produce: &result.Window{WindowNs: 1e9, OfferedPerS: 100, AckedPerS: 100, Accepted: 100, Acked: 100,
-			ResponseNs: &hist.Summary{P99: 2e6}, LatenessNs: &hist.Summary{P99: 1e9}, PacerNs: &hist.Summary{P99: 1e5}}}
+			ResponseNs: &hist.Summary{P99: 2e6}, LatenessNs: &hist.Summary{P99: 1e9}, OwnLatenessNs: &hist.Summary{P99: 1e5}}}
 }
 
 func TestGates(t *testing.T) {
@@ -33,7 +33,7 @@ func TestGates(t *testing.T) {
 		{"steal", func(r *result.Run) { r.StealRatio = 0.02 }, result.Degraded, "stolen"},
 		{"other programs", func(r *result.Run) { r.OthersRatio = 0.3 }, result.Degraded, "other programs"},
 		{"saturated", func(r *result.Run) { r.Produce.AckedPerS = 94 }, result.Degraded, "saturated"},
-		{"late harness", func(r *result.Run) { r.Produce.PacerNs.P99 = 3e5 }, result.Degraded, "lateness"},
+		{"late harness", func(r *result.Run) { r.Produce.OwnLatenessNs.P99 = 3e5 }, result.Degraded, "own_lateness_ns.p99 is 300 µs"},
 		{"busy client", func(r *result.Run) { r.Produce.CPU.ClientMaxThread = 0.9 }, result.Degraded, "busy"},
 		{"busy client, saturating", func(r *result.Run) { r.Kind = result.Burst; r.Produce.CPU.ClientMaxThread = 1 }, result.Valid, ""},
 		{"dropped", func(r *result.Run) { r.Produce.Dropped = 1 }, result.Degraded, "never sent"},
