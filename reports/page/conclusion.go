@@ -12,8 +12,8 @@ import (
 )
 
 // Statement is one sentence of the conclusion. Kind says what it rests on: faster,
-// slower, equivalent or undecided for a verdict, measured for a plain figure, and
-// limit for what bounds all others.
+// slower, equivalent or undecided for a verdict, measured for a plain figure, single for
+// the figure of one run, and limit for what bounds all others.
 type Statement struct {
 	Experiment string `json:"experiment,omitempty"`
 	Subject    string `json:"subject,omitempty"`
@@ -162,24 +162,16 @@ func figures(v *view) []Statement {
 		if e.Kind != result.Sustained {
 			continue
 		}
-		if kept := v.kept(e); len(kept) > 0 {
-			out = append(out, Statement{heading(e), "over time", "measured", keptTitle(kept) + "."})
-		}
-	}
-	return out
-}
-
-// kept are the shares of their start that the runs of an experiment kept. A series
-// that cannot be read is left to the panel over time, which shows the error.
-func (v *view) kept(e *dataset.Experiment) []float64 {
-	var out []float64
-	for _, r := range usable(e) {
-		rows, err := v.Series(r)
-		if err != nil {
-			continue
-		}
-		if k, ok := keeps(rows); ok {
-			out = append(out, k)
+		for _, c := range ordered(e) {
+			courses := v.courses(c)
+			if len(courses) == 0 {
+				continue
+			}
+			kind := "measured"
+			if len(courses) == 1 {
+				kind = "single"
+			}
+			out = append(out, Statement{heading(e), "over time, " + cellName(e, c), kind, courseWords(courses) + "."})
 		}
 	}
 	return out

@@ -95,7 +95,7 @@ func blocks(all []Statement) []block {
 // tag is the word beside a statement.
 func tag(kind string) string {
 	switch kind {
-	case "measured":
+	case "measured", "single":
 		return "Measured"
 	case "undecided":
 		return "Not decided"

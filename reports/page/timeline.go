@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"sort"
 
 	"tidemark/bench/result"
 	"tidemark/reports/chart"
@@ -20,17 +19,20 @@ func timeline(v *view) (Panel, error) {
 		return Panel{}, &MissingError{"no sustained cell was run"}
 	}
 	p := Panel{
-		Lead:    "One line per run, one point per interval of the run's own record. The first seconds fill the page cache; what remains is what the machine sustains.",
+		Lead:    "One line per run, one point per interval of the run's own record. The first seconds fill the page cache; what follows shows how much of that rate remains.",
 		Caption: "Acknowledged records per second of each interval of the produce phase, warm-up included and shaded, no smoothing. The dashed line is what the disk takes with O_DIRECT in writes of 1 MiB, in records of the base cell.",
 	}
 	for _, e := range exps {
-		fig, table, kept, err := v.overTime(e)
+		fig, table, err := v.overTime(e)
 		if err != nil {
 			return p, err
 		}
 		p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
-		if p.Title == "" {
-			p.Title = keptTitle(kept)
+		p.Notes = append(p.Notes, deletions(e)...)
+		for _, c := range ordered(e) {
+			if courses := v.courses(c); p.Title == "" && len(courses) > 0 {
+				p.Title = capital(cellName(e, c)) + ": " + courseWords(courses)
+			}
 		}
 	}
 	return p, nil
@@ -44,7 +46,7 @@ func usable(e *dataset.Experiment) []result.Run {
 	return out
 }
 
-func (v *view) overTime(e *dataset.Experiment) (Figure, Table, []float64, error) {
+func (v *view) overTime(e *dataset.Experiment) (Figure, Table, error) {
 	c := chart.Lines{
 		Title:    heading(e) + ": records per second over time",
 		Describe: "Acknowledged records per second in each interval, one line per run.",
@@ -55,7 +57,6 @@ func (v *view) overTime(e *dataset.Experiment) (Figure, Table, []float64, error)
 	t := Table{Name: heading(e), Columns: []Column{
 		text("cell"), num("block", ""), num("second", "s"), text("phase"), num("acknowledged", "records/s"), num("consumed", "records/s"), num("wire", "MB/s"), num("broker memory", "MiB"),
 	}}
-	var kept []float64
 	var missing error
 	warm := 0.0
 	for n, cell := range ordered(e) {
@@ -66,7 +67,7 @@ func (v *view) overTime(e *dataset.Experiment) (Figure, Table, []float64, error)
 				continue
 			}
 			if err != nil {
-				return Figure{}, t, nil, err
+				return Figure{}, t, err
 			}
 			s := chart.LineSeries{Name: cellName(e, cell), Ink: chart.Series(n), Shape: chart.None, Label: i == 0, Thin: len(cell.Usable) > 1}
 			for _, row := range rows {
@@ -79,19 +80,16 @@ func (v *view) overTime(e *dataset.Experiment) (Figure, Table, []float64, error)
 				}
 			}
 			c.Series = append(c.Series, s)
-			if k, ok := keeps(rows); ok {
-				kept = append(kept, k)
-			}
 		}
 	}
 	if len(c.Series) == 0 && missing != nil {
-		return Figure{}, t, nil, fmt.Errorf("no run has a series: %w", missing)
+		return Figure{}, t, fmt.Errorf("no run has a series: %w", missing)
 	}
 	if warm > 0 {
 		c.Bands = []chart.Band{{From: 0, To: warm, Label: "warm-up"}}
 	}
 	c.Rules = v.sustainable(e)
-	return draw(heading(e), nil, c), t, kept, nil
+	return draw(heading(e), nil, c), t, nil
 }
 
 // sustainable is the rate at which the disk alone takes records of the base cell.
@@ -133,41 +131,4 @@ func second(t *Table, cell string, block int, r result.Row) {
 	rss := float64(r.BrokerRSS) / (1 << 20)
 	t.add("", word(cell), number(float64(block), fmt.Sprint(block)), number(float64(r.TMs)/1000, fmt.Sprintf("%.2f", float64(r.TMs)/1000)), word(r.Phase),
 		number(acked, chart.Count(acked)), number(consumed, chart.Count(consumed)), number(wire, chart.Plain(wire)), number(rss, chart.Plain(rss)))
-}
-
-// firstSeconds is the length of the start that the rest of a run is held against.
-const firstSeconds = 5
-
-// keeps is the median rate after the first seconds ÷ the rate in them; ok is
-// false where the run is too short to tell.
-func keeps(rows []result.Row) (ratio float64, ok bool) {
-	var first, firstMs int64
-	var rest []float64
-	for _, r := range rows {
-		if r.LengthMs <= 0 || r.Phase != "warmup" && r.Phase != "window" {
-			continue
-		}
-		if r.TMs <= firstSeconds*1000 {
-			first, firstMs = first+r.Acked, firstMs+r.LengthMs
-			continue
-		}
-		rest = append(rest, perSecond(r.Acked, r))
-	}
-	if firstMs == 0 || first == 0 || len(rest) < 20 {
-		return 0, false
-	}
-	sort.Float64s(rest)
-	return dataset.Median(rest) / (float64(first) / float64(firstMs) * 1000), true
-}
-
-func keptTitle(kept []float64) string {
-	if len(kept) == 0 {
-		return "Throughput over time"
-	}
-	sort.Float64s(kept)
-	low, high := kept[0], kept[len(kept)-1]
-	if len(kept) == 1 || high-low < 0.005 {
-		return fmt.Sprintf("The sustained run kept %.0f %% of the rate of its first %d seconds", low*100, firstSeconds)
-	}
-	return fmt.Sprintf("Sustained runs kept %.0f to %.0f %% of the rate of their first %d seconds", low*100, high*100, firstSeconds)
 }

@@ -1,0 +1,152 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+
+	"tidemark/bench/result"
+	"tidemark/reports/chart"
+	"tidemark/reports/dataset"
+)
+
+// The parts of a sustained run that its course is told by.
+const (
+	firstSeconds = 5
+	lastSeconds  = 30
+)
+
+// levelWithin is how far, as a share of the median second, the seconds of a level run
+// stay from it, and its end from its start.
+const levelWithin = 0.25
+
+// course is how one sustained run went, in records per second, warm-up included.
+type course struct {
+	first, last             float64 // the mean of the first and of the last seconds
+	lowest, middle, highest float64 // single intervals of its record
+}
+
+// level reports whether the run had one rate from its start to its end.
+func (c course) level() bool {
+	near := func(v, of float64) bool { return math.Abs(v/of-1) <= levelWithin }
+	return near(c.lowest, c.middle) && near(c.highest, c.middle) && near(c.last, c.first)
+}
+
+// courseOf reads a run's course off its record; ok is false where the run is too
+// short to have one.
+func courseOf(rows []result.Row) (c course, ok bool) {
+	var load []result.Row
+	var all []float64
+	for _, r := range rows {
+		if r.LengthMs > 0 && (r.Phase == "warmup" || r.Phase == "window") {
+			load, all = append(load, r), append(all, perSecond(r.Acked, r))
+		}
+	}
+	if len(load) == 0 {
+		return c, false
+	}
+	end := load[len(load)-1].TMs
+	if end < (firstSeconds+lastSeconds)*1000 {
+		return c, false
+	}
+	mean := func(from, to int64) float64 {
+		var n, ms int64
+		for _, r := range load {
+			if r.TMs > from && r.TMs <= to {
+				n, ms = n+r.Acked, ms+r.LengthMs
+			}
+		}
+		return float64(n) / float64(max(1, ms)) * 1000
+	}
+	c.first, c.last = mean(0, firstSeconds*1000), mean(end-lastSeconds*1000, end)
+	sort.Float64s(all)
+	c.lowest, c.middle, c.highest = all[0], dataset.Median(all), all[len(all)-1]
+	return c, c.first > 0 && c.middle > 0
+}
+
+// courses are those of a cell's usable runs. A record that cannot be read is left to
+// the panel over time, which shows the error.
+func (v *view) courses(c *dataset.Cell) []course {
+	var out []course
+	for _, r := range c.Usable {
+		rows, err := v.Series(r)
+		if err != nil {
+			continue
+		}
+		if k, ok := courseOf(rows); ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// courseWords tells how runs of one cell went: where they started, how low they fell,
+// where they ended.
+func courseWords(all []course) string {
+	span := func(f chart.Format, of func(course) float64) string {
+		var values []float64
+		for _, c := range all {
+			values = append(values, of(c))
+		}
+		sort.Float64s(values)
+		low, high := f(values[0]), f(values[len(values)-1])
+		if low == high {
+			return low
+		}
+		return low + " to " + high
+	}
+	level := 0
+	for _, c := range all {
+		if c.level() {
+			level++
+		}
+	}
+	said := "not level"
+	switch {
+	case level == len(all):
+		said = "level"
+	case level > 0:
+		said = fmt.Sprintf("%d of %d runs level", level, len(all))
+	}
+	runs := "one run, so no interval"
+	if len(all) > 1 {
+		runs = fmt.Sprintf("%d runs", len(all))
+	}
+	return fmt.Sprintf("%s records/s in the first %d seconds; lowest second %s, median second %s; the last %d seconds ran at %s of the first %d; %s (%s)",
+		span(chart.Count, func(c course) float64 { return c.first }), firstSeconds,
+		span(chart.Count, func(c course) float64 { return c.lowest }), span(chart.Count, func(c course) float64 { return c.middle }),
+		lastSeconds, span(share100, func(c course) float64 { return c.last / c.first }), firstSeconds, said, runs)
+}
+
+// share100 is a share in whole per cent.
+func share100(v float64) string { return fmt.Sprintf("%.0f", v*100) + nbsp + "%" }
+
+// deletions say which cells of an experiment delete old segments while they run: what
+// is deleted before it is written back never reaches the disk.
+func deletions(e *dataset.Experiment) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, c := range ordered(e) {
+		var rules []string
+		for _, name := range []string{"retention.bytes", "retention.ms"} {
+			if value, ok := c.Config[name]; ok && value != "-1" {
+				rules = append(rules, name+"="+value)
+			}
+		}
+		if len(rules) == 0 {
+			continue
+		}
+		for _, name := range []string{"file.delete.delay.ms", "broker.log.retention.check.interval.ms"} {
+			if value, ok := c.Config[name]; ok {
+				rules = append(rules, strings.TrimPrefix(name, "broker.")+"="+value)
+			}
+		}
+		said := fmt.Sprintf("old segments of each partition are deleted during the run (%s); what is deleted before the kernel has written it back never reaches the disk, so the rate may be more than the disk alone sustains.", strings.Join(rules, ", "))
+		if !seen[said] {
+			seen[said] = true
+			out = append(out, heading(e)+": "+said)
+		}
+	}
+	return out
+}
