@@ -38,7 +38,7 @@ func TestCourse(t *testing.T) {
 	if said := spaced(courseWords([]course{dip})); said != "6.80 M records/s in the first 5 seconds; lowest second 2.00 M, median second 10.0 M; the last 30 seconds ran at 147 % of the first 5; not level (one run, so no interval)" {
 		t.Error(said)
 	}
-	if said := courseWords([]course{dip, flat}); !strings.Contains(said, "lowest second 2.00 M to 5.00 M") || !strings.Contains(said, "1 of 2 runs level (2 runs)") {
+	if said := spaced(courseWords([]course{dip, flat})); !strings.Contains(said, "lowest second 2.00 M to 5.00 M") || !strings.Contains(said, "1 of 2 runs level (2 runs)") {
 		t.Error(said)
 	}
 }
