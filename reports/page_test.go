@@ -207,6 +207,28 @@ func TestConclusion(t *testing.T) {
 	}
 }
 
+// TestPercentilesAgree: a percentile reads the same in every panel that holds it.
+func TestPercentilesAgree(t *testing.T) {
+	r := load(t, wholeFolder(t))
+	column := func(table page.Table, row, name string) string {
+		for _, line := range table.Rows {
+			for i, c := range table.Columns {
+				if c.Name == name && strings.HasPrefix(line.Cells[0].Text, row) {
+					return line.Cells[i].Text
+				}
+			}
+		}
+		t.Fatalf("table %s has no %s of %s", table.Name, name, row)
+		return ""
+	}
+	spectrum, load := panel(t, r, "spectrum").Tables[0], panel(t, r, "load").Tables[0]
+	for _, q := range []string{"p50", "p99"} {
+		if a, b := column(spectrum, "1.5", q), column(load, "1.5", q); a != b || a == "–" {
+			t.Errorf("%s at 1.5 M/s: %s in the spectrum's table, %s over the load", q, a, b)
+		}
+	}
+}
+
 // TestAgain: a base that ran under a second name is no finding, and where a verdict
 // calls it different, that is said as a warning.
 func TestAgain(t *testing.T) {

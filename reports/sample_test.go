@@ -270,8 +270,11 @@ func (s *sample) latencies(r *result.Run, load float64, responses int) map[strin
 		response.Record(int64(x + queue + l + stall))
 		endToEnd.Record(int64(x + queue + l + stall + 40e3))
 	}
-	a, b, c, d := response.Summary(), service.Summary(), late.Summary(), endToEnd.Summary()
+	own := hist.New()
+	own.Record(2e3)
+	a, b, c, d, o := response.Summary(), service.Summary(), late.Summary(), endToEnd.Summary(), own.Summary()
 	r.Produce.ResponseNs, r.Produce.ServiceNs, r.Produce.LatenessNs, r.Produce.E2ENs = &a, &b, &c, &d
+	r.Produce.OwnLatenessNs = &o
 	return map[string]*hist.Histogram{result.HistResponse: response, result.HistService: service, result.HistLateness: late, result.HistE2E: endToEnd}
 }
 

@@ -37,6 +37,9 @@ func needed(q float64) float64 {
 	return 10
 }
 
+// Enough reports whether n values hold enough beyond a quantile for it to be shown.
+func Enough(n int64, q float64) bool { return float64(n)*(1-q) >= needed(q)-1e-6 }
+
 // Spectrum joins the percentile distributions of a cell's usable runs. An error
 // that is fs.ErrNotExist says that no run has this histogram.
 func (inv *Invocation) Spectrum(c *Cell, metric string) ([]Percentile, error) {
@@ -81,7 +84,7 @@ func at(runs [][]hist.Point, q float64) []float64 {
 	var out []float64
 	for _, points := range runs {
 		total := points[len(points)-1].Count
-		if float64(total)*(1-q) < needed(q) {
+		if !Enough(total, q) {
 			return nil
 		}
 		out = append(out, between(points, q))

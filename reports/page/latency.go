@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
+	"sort"
 
+	"tidemark/bench/hist"
 	"tidemark/bench/result"
 	"tidemark/reports/chart"
 	"tidemark/reports/dataset"
@@ -35,7 +36,7 @@ func chosen(e *dataset.Experiment) []*dataset.Cell {
 func spectra(v *view) (Panel, error) {
 	p := Panel{
 		Lead:    "Response time (solid) counts from the intended send, service time (dashed) from the actual one. Where they part, a tool that measures only service time would have hidden the wait.",
-		Caption: "At each percentile the median over runs; the axis stretches towards 100 %. A percentile is drawn while every run holds ten values beyond it, from p99.9 on a hundred.",
+		Caption: "At each percentile the median over runs; the axis stretches towards 100 %. A percentile is drawn while every run holds ten values beyond it, from p99.9 on a hundred. The table holds the exact percentiles of each run's summary: their medians, and the largest value of all runs.",
 	}
 	for _, e := range paced(v) {
 		c := spectrumChart(heading(e)+": percentile spectrum", "response and service time")
@@ -54,7 +55,7 @@ func spectra(v *view) (Panel, error) {
 					s.Dashes, s.Label, s.Name = []float64{5, 4}, false, s.Name+", service"
 				}
 				c.Series = append(c.Series, s)
-				spectrumRow(&t, pacedName(e, cell), metric, points)
+				summaryRow(&t, pacedName(e, cell), metric, cell)
 			}
 		}
 		p.Figures = append(p.Figures, draw(heading(e), responseKeys, c))
@@ -88,7 +89,7 @@ func (v *view) addEndToEnd(p *Panel) error {
 				return err
 			}
 			c.Series = append(c.Series, spectrumSeries(pacedName(e, cell), points, n))
-			spectrumRow(&t, pacedName(e, cell), "end to end", points)
+			summaryRow(&t, pacedName(e, cell), result.HistE2E, cell)
 		}
 		if len(c.Series) > 0 {
 			p.Figures = append(p.Figures, draw(heading(e)+" · end to end: intended send to consumer, one clock", nil, c))
@@ -136,32 +137,75 @@ func spectrumSeries(name string, points []dataset.Percentile, n int) chart.LineS
 	return s
 }
 
-// tabled are the quantiles that a spectrum's table holds.
-var tabled = []float64{0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999}
+// tabled are the quantiles of a spectrum's table: those that every run keeps exactly.
+var tabled = []struct {
+	q  float64
+	of func(hist.Summary) int64
+}{
+	{0.5, func(h hist.Summary) int64 { return h.P50 }},
+	{0.9, func(h hist.Summary) int64 { return h.P90 }},
+	{0.99, func(h hist.Summary) int64 { return h.P99 }},
+	{0.999, func(h hist.Summary) int64 { return h.P999 }},
+	{0.9999, func(h hist.Summary) int64 { return h.P9999 }},
+}
 
 func spectrumTable(name string) Table {
 	t := Table{Name: name, Columns: []Column{text("cell"), text("time")}}
 	for _, q := range tabled {
-		t.Columns = append(t.Columns, num("p"+chart.Precise(q*100), "ms"))
+		t.Columns = append(t.Columns, num("p"+chart.Precise(q.q*100), "ms"))
 	}
-	t.Columns = append(t.Columns, num("n", "runs"))
+	t.Columns = append(t.Columns, num("largest", "ms"), num("n", "runs"))
 	return t
 }
 
-func spectrumRow(t *Table, cell, metric string, points []dataset.Percentile) {
-	cells := []Cell{word(cell), word(metric)}
-	runs := 0
+// timeNames are the times of a table in words, by the name of their histogram.
+var timeNames = map[string]string{
+	result.HistResponse: "response", result.HistService: "service", result.HistE2E: "end to end",
+	result.HistLateness: "lateness", result.HistOwnLateness: "the harness's own",
+}
+
+// summaryOf is what a run keeps of one histogram; ok is false where it has none.
+func summaryOf(r result.Run, metric string) (h hist.Summary, ok bool) {
+	for _, w := range []*result.Window{r.Produce, r.Fetch} {
+		if w == nil {
+			continue
+		}
+		found := map[string]*hist.Summary{
+			result.HistResponse: w.ResponseNs, result.HistService: w.ServiceNs, result.HistE2E: w.E2ENs,
+			result.HistLateness: w.LatenessNs, result.HistOwnLateness: w.OwnLatenessNs,
+		}[metric]
+		if found != nil && found.N > 0 {
+			return *found, true
+		}
+	}
+	return h, false
+}
+
+// summaryRow adds a cell's percentiles: medians over runs of the exact figures, while
+// every run holds enough values beyond them.
+func summaryRow(t *Table, cell, metric string, c *dataset.Cell) {
+	var all []hist.Summary
+	for _, r := range c.Usable {
+		if h, ok := summaryOf(r, metric); ok {
+			all = append(all, h)
+		}
+	}
+	cells, largest := []Cell{word(cell), word(timeNames[metric])}, int64(0)
 	for _, q := range tabled {
-		found := number(nan, "")
-		for _, p := range points {
-			if math.Abs(p.Quantile-q) < (1-q)*0.13 {
-				found, runs = ms(p.Median), max(runs, p.Runs)
-				break
+		var values []float64
+		for _, h := range all {
+			largest = max(largest, h.Max)
+			if dataset.Enough(h.N, q.q) {
+				values = append(values, float64(q.of(h)))
 			}
 		}
-		cells = append(cells, found)
+		sort.Float64s(values)
+		if len(values) < len(all) {
+			values = nil
+		}
+		cells = append(cells, ms(dataset.Median(values)))
 	}
-	t.add("", append(cells, number(float64(runs), fmt.Sprint(runs)))...)
+	t.add("", append(cells, ms(float64(largest)), number(float64(len(all)), fmt.Sprint(len(all))))...)
 }
 
 // gapTitle says how far response and service time are apart at p99 in the busiest
@@ -173,47 +217,49 @@ func gapTitle(v *view, e *dataset.Experiment, have string) string {
 	}
 	c := cells[len(cells)-1]
 	response := c.Interval(dataset.P99).Median
-	service := median(c, func(r result.Run) float64 {
-		if r.Produce == nil || r.Produce.ServiceNs == nil {
-			return 0
-		}
-		return float64(r.Produce.ServiceNs.P99)
-	})
+	service := p99Of(c, result.HistService)
 	if service <= 0 {
 		return fmt.Sprintf("At %s, p99 response time is %s", pacedName(e, c), chart.Nanoseconds(response))
 	}
 	return fmt.Sprintf("At %s, p99 response time is %s and p99 service time %s", pacedName(e, c), chart.Nanoseconds(response), chart.Nanoseconds(service))
 }
 
-// lateness shows how far from its intended instant the harness sent: its own
-// error, which is inside every response time.
+// lateness shows how far from its intended instant the harness sent, and how much of
+// that was its own doing and not a wait for the target.
 func lateness(v *view) (Panel, error) {
 	p := Panel{
-		Lead:    "How late the generator sent, against its own schedule. It is part of every response time above, and a run in which it is more than a tenth of p99 is marked degraded.",
-		Caption: "At each percentile the median over runs; the title is of the cell in which the harness was latest.",
+		Lead:    "From the instant at which a record was due to the one at which it was sent. All of it is part of every response time above. Part of it may be waiting for the target: a sender that has reached its limit of requests in flight sends late. The harness's own part (dashed) is counted from the end of such a wait; only a run in which its p99 is more than 100 µs and more than a tenth of the p99 response time is marked degraded for it.",
+		Caption: "At each percentile the median over runs; the title is of the cell in which sending was latest.",
 	}
 	worst := 0.0
 	for _, e := range paced(v) {
 		c := spectrumChart(heading(e)+": schedule lateness", "intended send to actual send")
 		c.Size.Height = 300
 		t := spectrumTable(heading(e))
+		var keys []chart.Key
 		for n, cell := range chosen(e) {
-			points, err := v.Spectrum(cell, result.HistLateness)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
+			for dash, metric := range []string{result.HistLateness, result.HistOwnLateness} {
+				points, err := v.Spectrum(cell, metric)
+				if errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+				if err != nil {
+					return p, err
+				}
+				s := spectrumSeries(pacedName(e, cell), points, n)
+				if dash == 1 {
+					s.Dashes, s.Label, s.Name = []float64{5, 4}, false, s.Name+", own"
+					keys = latenessKeys
+				}
+				c.Series = append(c.Series, s)
+				summaryRow(&t, pacedName(e, cell), metric, cell)
 			}
-			if err != nil {
-				return p, err
-			}
-			c.Series = append(c.Series, spectrumSeries(pacedName(e, cell), points, n))
-			spectrumRow(&t, pacedName(e, cell), "lateness", points)
-			if late := p99Lateness(cell); late > worst {
-				worst = late
-				p.Title = fmt.Sprintf("At %s, the harness sent 99%s%% within %s of the intended instant", pacedName(e, cell), nbsp, chart.Nanoseconds(late))
+			if late := p99Of(cell, result.HistLateness); late > worst {
+				worst, p.Title = late, latenessTitle(pacedName(e, cell), late, p99Of(cell, result.HistOwnLateness))
 			}
 		}
 		if len(c.Series) > 0 {
-			p.Figures, p.Tables = append(p.Figures, draw(heading(e), nil, c)), append(p.Tables, t)
+			p.Figures, p.Tables = append(p.Figures, draw(heading(e), keys, c)), append(p.Tables, t)
 		}
 	}
 	if len(p.Figures) == 0 {
@@ -222,11 +268,24 @@ func lateness(v *view) (Panel, error) {
 	return p, nil
 }
 
-func p99Lateness(c *dataset.Cell) float64 {
+// latenessKeys explain the dashes.
+var latenessKeys = []chart.Key{
+	{Label: "lateness: from the intended send, waits for the target included", Ink: chart.Text, Shape: chart.None, Line: true},
+	{Label: "the harness's own part", Ink: chart.Text, Shape: chart.None, Line: true, Dashes: []float64{5, 4}},
+}
+
+func latenessTitle(cell string, late, own float64) string {
+	said := fmt.Sprintf("At %s, 99%s%% were sent within %s of the intended instant", cell, nbsp, chart.Nanoseconds(late))
+	if own > 0 {
+		said += fmt.Sprintf(", of which %s was the harness's own p99", chart.Nanoseconds(own))
+	}
+	return said
+}
+
+// p99Of is the median over runs of a histogram's p99.
+func p99Of(c *dataset.Cell, metric string) float64 {
 	return median(c, func(r result.Run) float64 {
-		if r.Produce == nil || r.Produce.LatenessNs == nil {
-			return 0
-		}
-		return float64(r.Produce.LatenessNs.P99)
+		h, _ := summaryOf(r, metric)
+		return float64(h.P99)
 	})
 }
