@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // are ratios within one run.
 func TestEveryLimitIsTakenAndCleanedUp(t *testing.T) {
 	dir := t.TempDir()
-	c, err := Run(t.Context(), Options{Dir: dir, Samples: 1, Each: 2 * time.Millisecond})
+	c, err := Run(t.Context(), Options{Dir: dir, Samples: 1, Each: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +68,28 @@ func checkSchema(t *testing.T, c *result.Calib) {
 	}
 	if err := schema.Validate(v); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLimitIsTheBestSample: the highest rate and the lowest time, with the tail
+// of that sample, and as many samples as there are ways to take them.
+func TestLimitIsTheBestSample(t *testing.T) {
+	for unit, want := range map[string]result.Limit{
+		result.UnitBytesPerS: {Value: 9, P99: 90, Low: 2, High: 9, Samples: 4},
+		result.UnitNs:        {Value: 2, P99: 20, Low: 2, High: 9, Samples: 4},
+	} {
+		i := 0
+		l := limit{"l", "", unit, func(string, time.Duration) (sampler, error) {
+			return sampler{rounds: 2, sample: func() (float64, float64, error) {
+				i++
+				v := []float64{5, 9, 2, 4}[i-1]
+				return v, 10 * v, nil
+			}}, nil
+		}}
+		want.ID, want.Unit = "l", unit
+		if got := measure(l, t.TempDir(), Options{Samples: 2}); got != want {
+			t.Errorf("%s: got %+v, want %+v", unit, got, want)
+		}
 	}
 }
 

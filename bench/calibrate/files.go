@@ -115,12 +115,15 @@ func commitTogether(g *grow, waiters int, each time.Duration) (n int64, spent ti
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			for time.Since(began) < each {
+			for {
 				if err := c.commit(); err != nil {
 					errs <- err
 					return
 				}
 				count.Add(1)
+				if time.Since(began) >= each {
+					return
+				}
 			}
 		}()
 	}

@@ -2,8 +2,10 @@ package calibrate
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -31,22 +33,30 @@ func openDirect(path string, size int) (*os.File, []byte, error) {
 	return f, buf[skip : skip+size], nil
 }
 
-// sendAll moves n bytes of f from its start to conn by sendfile(2), 64 KiB a
-// call.
-func sendAll(conn *net.TCPConn, f *os.File, n int) error {
+// callSize bounds one sendfile(2); it is the read engine's.
+const callSize = 32 << 10
+
+// sendAll moves n bytes of f to conn by sendfile(2) and moves offset along.
+func sendAll(conn *net.TCPConn, f *os.File, offset *int64, n int) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var failed error
-	var offset int64
+	file := int(f.Fd())
 	err = raw.Write(func(fd uintptr) bool {
-		for int(offset) < n {
-			if _, failed = unix.Sendfile(int(fd), int(f.Fd()), &offset, min(64<<10, n-int(offset))); failed != nil {
-				if failed == unix.EINTR {
-					continue
-				}
+		for n > 0 {
+			var sent int
+			sent, failed = unix.Sendfile(int(fd), file, offset, min(callSize, n))
+			switch {
+			case failed == unix.EINTR:
+			case failed != nil:
 				return failed != unix.EAGAIN
+			case sent == 0:
+				failed = io.ErrUnexpectedEOF
+				return true
+			default:
+				n -= sent
 			}
 		}
 		return true
@@ -57,18 +67,30 @@ func sendAll(conn *net.TCPConn, f *os.File, n int) error {
 	return failed
 }
 
-// discard drops bytes of a blocking socket in the kernel until it ends.
-func discard(f *os.File) error {
-	buf := make([]byte, 1<<20)
+// receive takes bytes of a blocking socket until it ends and counts them; it
+// waits until lowWater bytes are there. Discarding drops them in the kernel.
+func receive(f *os.File, lowWater int, discards bool, arrived *atomic.Int64) error {
 	fd := int(f.Fd())
+	if lowWater > 0 {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, lowWater); err != nil {
+			return fmt.Errorf("low-water mark: %w", err)
+		}
+	}
+	size, flags := receiveBytes, 0
+	if discards {
+		size, flags = 1<<20, unix.MSG_TRUNC
+	}
+	buf := make([]byte, size)
 	for {
-		n, _, err := unix.Recvfrom(fd, buf, unix.MSG_TRUNC)
+		n, _, err := unix.Recvfrom(fd, buf, flags)
 		switch {
 		case err == unix.EINTR:
 		case err != nil:
-			return fmt.Errorf("discard: %w", err)
+			return fmt.Errorf("receive: %w", err)
 		case n == 0:
 			return nil
+		default:
+			arrived.Add(int64(n))
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -14,11 +13,11 @@ import (
 )
 
 var networkLimits = []limit{
-	{result.LimitLoopback16K, "TCP over loopback, 16 KiB a write, reader reads", result.UnitBytesPerS, loopback(16 << 10)},
-	{result.LimitLoopback64K, "TCP over loopback, 64 KiB a write, reader reads", result.UnitBytesPerS, loopback(64 << 10)},
-	{result.LimitLoopback1M, "TCP over loopback, 1 MiB a write, reader reads", result.UnitBytesPerS, loopback(1 << 20)},
-	{result.LimitSendfileRead, "sendfile(2) from page cache to loopback, reader reads", result.UnitBytesPerS, sendfile(false)},
-	{result.LimitSendfileDiscard, "sendfile(2) from page cache to loopback, reader discards", result.UnitBytesPerS, sendfile(true)},
+	{result.LimitLoopback16K, "TCP over loopback, 16 KiB a write, reader reads", result.UnitBytesPerS, streaming(false, writing(16<<10))},
+	{result.LimitLoopback64K, "TCP over loopback, 64 KiB a write, reader reads", result.UnitBytesPerS, streaming(false, writing(64<<10))},
+	{result.LimitLoopback1M, "TCP over loopback, 1 MiB a write, reader reads", result.UnitBytesPerS, streaming(false, writing(1<<20))},
+	{result.LimitSendfileRead, "sendfile(2) from page cache to loopback, reader reads", result.UnitBytesPerS, streaming(false, sendingFile)},
+	{result.LimitSendfileDiscard, "sendfile(2) from page cache to loopback, reader discards", result.UnitBytesPerS, streaming(true, sendingFile)},
 	{result.LimitPingTight, "100-byte round trip over loopback, one after the other", result.UnitNs, pingPong(0)},
 	{result.LimitPingPaced, "100-byte round trip over loopback, one a millisecond", result.UnitNs, pingPong(time.Millisecond)},
 }
@@ -74,54 +73,6 @@ func acceptBlocking(l net.Listener) (*os.File, error) {
 
 // close ends the connection and waits for the far end.
 func (p *pair) close() error { return errors.Join(p.near.Close(), <-p.done) }
-
-// readAll reads into one buffer until the connection ends.
-func readAll(size int) func(*os.File) error {
-	return func(f *os.File) error {
-		buf := make([]byte, size)
-		for {
-			if _, err := f.Read(buf); err == io.EOF {
-				return nil
-			} else if err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func loopback(size int) func(string, time.Duration) (sampler, error) {
-	return func(_ string, each time.Duration) (sampler, error) {
-		p, err := connect(readAll(size))
-		if err != nil {
-			return sampler{}, err
-		}
-		buf := make([]byte, size)
-		return throughput(each, func() (int, error) { return p.near.Write(buf) }, p.close), nil
-	}
-}
-
-func sendfile(discards bool) func(string, time.Duration) (sampler, error) {
-	return func(dir string, each time.Duration) (sampler, error) {
-		const size = 64 << 20
-		f, err := os.Create(filepath.Join(dir, "cached"))
-		if err != nil {
-			return sampler{}, err
-		}
-		if _, err := f.Write(make([]byte, size)); err != nil {
-			return sampler{}, errors.Join(err, f.Close())
-		}
-		far := readAll(1 << 20)
-		if discards {
-			far = discard
-		}
-		p, err := connect(far)
-		if err != nil {
-			return sampler{}, errors.Join(err, f.Close())
-		}
-		return throughput(each, func() (int, error) { return 1 << 20, sendAll(p.near, f, 1<<20) },
-			func() error { return errors.Join(p.close(), f.Close()) }), nil
-	}
-}
 
 // pingPong measures round trips. With a gap they are paced as a light load is,
 // and as the raw driver paces it: one goroutine sends when it is time, another

@@ -1,0 +1,171 @@
+package calibrate
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// way is one way to take a stream. Which is the fastest differs from machine to
+// machine, with the size of the pieces and with where the scheduler happens to
+// put the two ends, so that a limit is the best of them all.
+type way struct {
+	connections int
+	// lowWater is how many bytes wake a waiting receiver. One that is faster
+	// than the sender waits before every piece, and waking it for each costs the
+	// sender more than the piece: discarding is slower than reading then.
+	lowWater int
+}
+
+var ways = []way{{1, 0}, {2, 0}, {1, 256 << 10}, {2, 256 << 10}}
+
+// warm is how long a stream runs before it counts.
+const warm = 10 * time.Millisecond
+
+// receiveBytes is a receiver's buffer, which stays in the processor's cache.
+const receiveBytes = 64 << 10
+
+// stream is one way's open connections. send is made anew for each of them.
+type stream struct {
+	pairs   []*pair
+	sends   []func() error
+	arrived atomic.Int64
+}
+
+// streaming takes a limit over all the ways in turn. prepare returns what moves
+// one piece to a connection, and how to clean up.
+func streaming(discards bool, prepare func(dir string) (sender func(*net.TCPConn) func() error, close func() error, err error)) func(string, time.Duration) (sampler, error) {
+	return func(dir string, each time.Duration) (sampler, error) {
+		sender, done, err := prepare(dir)
+		if err != nil {
+			return sampler{}, err
+		}
+		var streams []*stream
+		closeAll := func() error {
+			var errs []error
+			for _, s := range streams {
+				errs = append(errs, s.close())
+			}
+			return errors.Join(append(errs, done())...)
+		}
+		for _, w := range ways {
+			s, err := openStream(w, discards, sender)
+			if err != nil {
+				return sampler{}, errors.Join(err, closeAll())
+			}
+			streams = append(streams, s)
+		}
+		turn := 0
+		return sampler{rounds: len(ways), sample: func() (float64, float64, error) {
+			s := streams[turn%len(streams)]
+			turn++
+			v, err := s.rate(each / 2)
+			return v, 0, err
+		}, close: closeAll}, nil
+	}
+}
+
+func openStream(w way, discards bool, sender func(*net.TCPConn) func() error) (*stream, error) {
+	s := &stream{}
+	for range w.connections {
+		p, err := connect(func(f *os.File) error { return receive(f, w.lowWater, discards, &s.arrived) })
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s.pairs, s.sends = append(s.pairs, p), append(s.sends, sender(p.near))
+	}
+	return s, nil
+}
+
+func (s *stream) close() error {
+	var errs []error
+	for _, p := range s.pairs {
+		errs = append(errs, p.close())
+	}
+	return errors.Join(errs...)
+}
+
+// rate sends on all connections at once and returns the bytes per second that
+// arrived once the stream was under way.
+func (s *stream) rate(each time.Duration) (float64, error) {
+	type mark struct {
+		at    time.Time
+		bytes int64
+	}
+	var mu sync.Mutex
+	var from, to mark
+	began := time.Now()
+	reached := func(m *mark) {
+		mu.Lock()
+		defer mu.Unlock()
+		if m.at.IsZero() {
+			*m = mark{time.Now(), s.arrived.Load()}
+		}
+	}
+	errs := make([]error, len(s.sends))
+	var group sync.WaitGroup
+	for i, send := range s.sends {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for time.Since(began) < warm && errs[i] == nil {
+				errs[i] = send()
+			}
+			reached(&from)
+			for time.Since(began) < warm+each && errs[i] == nil {
+				errs[i] = send()
+			}
+			reached(&to)
+		}()
+	}
+	group.Wait()
+	spent := to.at.Sub(from.at)
+	if err := errors.Join(errs...); err != nil || spent <= 0 {
+		return 0, err
+	}
+	return float64(to.bytes-from.bytes) / spent.Seconds(), nil
+}
+
+// writing sends pieces of memory.
+func writing(size int) func(string) (func(*net.TCPConn) func() error, func() error, error) {
+	return func(string) (func(*net.TCPConn) func() error, func() error, error) {
+		buf := make([]byte, size)
+		return func(conn *net.TCPConn) func() error {
+			return func() error {
+				_, err := conn.Write(buf)
+				return err
+			}
+		}, func() error { return nil }, nil
+	}
+}
+
+// cachedBytes is the file that is sent again and again, turnBytes a turn, which
+// is what one fetch of a partition asks for.
+const (
+	cachedBytes = 64 << 20
+	turnBytes   = 1 << 20
+)
+
+// sendingFile sends a file that is in the page cache, as the read engine does.
+func sendingFile(dir string) (func(*net.TCPConn) func() error, func() error, error) {
+	f, err := os.Create(filepath.Join(dir, "cached"))
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := f.Write(make([]byte, cachedBytes)); err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return func(conn *net.TCPConn) func() error {
+		var offset int64
+		return func() error {
+			if offset == cachedBytes {
+				offset = 0
+			}
+			return sendAll(conn, f, &offset, turnBytes)
+		}
+	}, f.Close, nil
+}
