@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -17,8 +18,9 @@ type Row struct {
 	Group string
 	Label string
 	Value Interval
-	// Runs are the single runs behind the estimate, drawn small.
-	Runs []float64
+	// Runs are the single runs behind the estimate, drawn as dots under it; those that
+	// are Outliers too stand out.
+	Runs, Outliers []float64
 	// Note stands at the right end: the verdict, or what limits the row.
 	Note   string
 	Ink    Ink
@@ -57,9 +59,11 @@ type Rows struct {
 }
 
 const (
-	rowHeight   = 27.0
+	rowHeight   = 28.0
 	groupHeight = 30.0
 	laneHeight  = 17.0
+	// runsBelow is how far under its estimate the single runs of a row are drawn.
+	runsBelow = 7.5
 	// settle lifts text whose box is centred so that its letters are.
 	settle = 1.5
 )
@@ -242,9 +246,15 @@ func (r Rows) row(c *canvas, d draw.Canvas, p *plot.Plot, row Row, y vg.Length, 
 		return
 	}
 	x := r.across(d, p)
+	under := y - runsBelow
 	for _, v := range row.Runs {
+		if finite(v, r.X.Log) && !slices.Contains(row.Outliers, v) {
+			drawMark(d, Circle, vg.Point{X: x(v), Y: under}, 2.9, Grey, false)
+		}
+	}
+	for _, v := range row.Outliers {
 		if finite(v, r.X.Log) {
-			d.StrokeLine2(stroke(Axis, 1.5), x(v), y-5, x(v), y+5)
+			drawMark(d, Cross, vg.Point{X: x(v), Y: under}, 3.4, WarnInk, false)
 		}
 	}
 	if row.Value.Bounded {

@@ -6,6 +6,7 @@
 // and verdicts are those of compare.json, or what bench/stats makes of the runs where
 // an interrupted invocation left no such file. Figures that are shown but not judged
 // get their median with the smallest and largest value, and say so in Interval.How.
+// Outliers are named and stay in every figure.
 // Values are immutable once loaded.
 package dataset
 

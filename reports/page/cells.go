@@ -12,7 +12,7 @@ import (
 // intervals and the verdicts against the base.
 func cells(v *view) (Panel, error) {
 	p := Panel{
-		Lead:    "Every cell of every experiment. A verdict compares a cell with the base of its experiment, block by block; it is given from six blocks in common on.",
+		Lead:    "Every cell of every experiment. A verdict compares a cell with the base of its experiment, block by block; it is given from six blocks in common on. " + pairedWords,
 		Caption: "Brackets hold the 95 % interval of the median, or the extremes where there are fewer than six runs. Verdicts: faster or slower where the interval of the ratio excludes 1 after Holm's correction, equivalent where it lies within ±5 %, else undecided.",
 		Open:    true,
 	}
@@ -67,7 +67,7 @@ func overview(e *dataset.Experiment) Table {
 	for _, s := range shown {
 		t.Columns = append(t.Columns, num(s.name, s.unit))
 		if compared(e, s.m) {
-			t.Columns = append(t.Columns, text("against base"))
+			t.Columns = append(t.Columns, paired("against base"))
 		}
 	}
 	t.Columns = append(t.Columns, text("bound by"), text("runs"))

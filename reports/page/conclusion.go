@@ -53,8 +53,9 @@ func subjectsOf(e *dataset.Experiment) []subject {
 
 // judged is one comparison with the name of its cell.
 type judged struct {
-	name string
-	p    result.Pair
+	name     string
+	p        result.Pair
+	outliers []dataset.Outlier
 }
 
 // conclude says what the intervals allow, and nothing else: every comparison is
@@ -77,7 +78,7 @@ func concludeOn(e *dataset.Experiment, s subject) []Statement {
 	most := 0
 	for _, c := range ordered(e) {
 		if p, ok := c.Pair(s.m); ok && !again(e, c) {
-			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), p})
+			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), p, c.Outliers(s.m)})
 			most = max(most, p.N)
 		}
 	}
@@ -87,7 +88,7 @@ func concludeOn(e *dataset.Experiment, s subject) []Statement {
 	var out []Statement
 	say := func(kind result.Verdict, format, what string) {
 		if what != "" {
-			out = append(out, Statement{heading(e), fmt.Sprintf("%s, n = %d", s.noun, most), string(kind), fmt.Sprintf(format, what)})
+			out = append(out, Statement{heading(e), fmt.Sprintf("%s, paired, %d %s", s.noun, most, plural(most, "block")), string(kind), fmt.Sprintf(format, what)})
 		}
 	}
 	say(result.Faster, capital(better(s.m.Name, result.Faster))+" than the base: %s.", effects(by[result.Faster], most))
@@ -113,9 +114,22 @@ func effects(some []judged, most int) string {
 		if j.p.N != most {
 			n = fmt.Sprintf(", n = %d", j.p.N)
 		}
+		n += outlying(j.outliers)
 		parts[i] = fmt.Sprintf("%s %s (%s%s)", j.name, change(j.p.Ratio.Median), changes(j.p.Ratio), n)
 	}
 	return list(parts)
+}
+
+// outlying names the blocks in which a cell's run lay far from its others.
+func outlying(some []dataset.Outlier) string {
+	if len(some) == 0 {
+		return ""
+	}
+	blocks := make([]string, len(some))
+	for i, o := range some {
+		blocks[i] = fmt.Sprint(o.Block)
+	}
+	return fmt.Sprintf("; %s in %s %s", plural(len(some), "outlier"), plural(len(some), "block"), list(blocks))
 }
 
 func names(some []judged) string {
@@ -143,6 +157,7 @@ func open(some []judged) string {
 		case need > 0:
 			parts[i] += fmt.Sprintf("; about %d blocks would decide", need)
 		}
+		parts[i] += outlying(j.outliers)
 		parts[i] += ")"
 	}
 	return list(parts)
@@ -216,7 +231,7 @@ func falseFindings(v *view) []judged {
 			for _, s := range subjectsOf(e) {
 				p, ok := c.Pair(s.m)
 				if ok && again(e, c) && (p.Verdict == result.Faster || p.Verdict == result.Slower) {
-					out = append(out, judged{fmt.Sprintf("%s, %s: %q", e.Name, s.noun, c.Label), p})
+					out = append(out, judged{fmt.Sprintf("%s, %s: %q", e.Name, s.noun, c.Label), p, nil})
 				}
 			}
 		}

@@ -36,6 +36,7 @@ func cost(v *view) (Panel, error) {
 				p.Figures = append(p.Figures, cellsChart(e, f.m, f.label, chart.Plain, chart.Half.Width, nil))
 			}
 		}
+		p.Notes = noted(p.Notes, outliers(e, dataset.ProduceCost, chart.Plain))
 		p.Tables = append(p.Tables, costTable(e))
 		cells = append(cells, e.Cells...)
 	}
@@ -48,7 +49,7 @@ func costTable(e *dataset.Experiment) Table {
 		text("cell"),
 		num("produce", "core-s per M records"), num("low", ""), num("high", ""), num("produce", "core-s per GB"),
 		num("fetch", "core-s per M records"), num("fetch", "core-s per GB"),
-		num("client, produce", "core-s per M records"), num("n", "runs"), text("verdict, produce"),
+		num("client, produce", "core-s per M records"), num("n", "runs"), paired("verdict, produce"),
 	}}
 	for _, c := range ordered(e) {
 		i := c.Interval(dataset.ProduceCost)
@@ -199,7 +200,7 @@ func (v *view) codecs(e *dataset.Experiment, axis string) (Figure, Table) {
 	}
 	t := Table{Name: heading(e), Columns: []Column{
 		text("codec"), num("ratio", "uncompressed ÷ wire"), num("median", "records/s"), num("low", "records/s"), num("high", "records/s"), num("n", "runs"),
-		num("codec alone", "GB/s compressing"), text("verdict"),
+		num("codec alone", "GB/s compressing"), paired("verdict"),
 	}}
 	for n, cell := range along(e, axis) {
 		codec, i, saved := valueOf(e, cell, axis), cell.Interval(dataset.Produce), cell.Interval(dataset.Compression)

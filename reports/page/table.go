@@ -82,8 +82,9 @@ func (t *Table) add(class string, cells ...Cell) {
 	t.Rows = append(t.Rows, Line{Class: class, Cells: cells})
 }
 
-// text and num are short for columns.
+// text, num and paired are short for columns; the last is for verdicts against a base.
 func text(name string) Column      { return Column{Name: name} }
+func paired(name string) Column    { return Column{Name: name, Unit: "paired, per block"} }
 func num(name, unit string) Column { return Column{Name: name, Unit: unit, Number: true} }
 
 // CSV is the table with full numbers, one heading line first; the page's button

@@ -30,6 +30,7 @@ func throughput(v *view) (Panel, error) {
 		if beyond != "" {
 			p.Notes = append(p.Notes, heading(e)+": beyond the axis lie "+beyond+".")
 		}
+		p.Notes = noted(p.Notes, outliers(e, dataset.Produce, chart.Count))
 		p.Tables = append(p.Tables, cellsTable(e, dataset.Produce, "records/s", chart.Count))
 		cells = append(cells, e.Cells...)
 	}
@@ -52,6 +53,7 @@ func fetch(v *view) (Panel, error) {
 			shown.Cells = along(e, axis)
 		}
 		p.Figures = append(p.Figures, cellsChart(&shown, dataset.Fetch, "records per second read", chart.Count, chart.Wide.Width, v.fetchCeiling(e)))
+		p.Notes = noted(p.Notes, outliers(e, dataset.Fetch, chart.Count))
 		p.Tables = append(p.Tables, cellsTable(e, dataset.Fetch, "records/s", chart.Count))
 		cells = append(cells, shown.Cells...)
 	}
@@ -68,7 +70,7 @@ func cellsChart(e *dataset.Experiment, m dataset.Metric, label string, f chart.F
 		Lines: lines,
 		Width: width,
 	}
-	c.Describe = fmt.Sprintf("One row per cell: a mark at the median, a line for the interval, ticks for single runs. %s.", howOf(e.Cells, m))
+	c.Describe = fmt.Sprintf("One row per cell: a mark at the median, a line for the interval, dots for single runs. %s.", howOf(e.Cells, m))
 	for _, cell := range ordered(e) {
 		if cell.Interval(m).N > 0 || len(cell.Usable) == 0 {
 			c.Rows = append(c.Rows, row(e, cell, m, f))
@@ -94,7 +96,7 @@ func cellsChart(e *dataset.Experiment, m dataset.Metric, label string, f chart.F
 func cellsTable(e *dataset.Experiment, m dataset.Metric, unit string, f chart.Format) Table {
 	t := Table{Name: heading(e), Columns: []Column{
 		text("cell"), num("median", unit), num("low", unit), num("high", unit), num("n", "runs"),
-		num("ratio to base", ""), num("ratio low", ""), num("ratio high", ""), text("verdict"),
+		num("ratio to base", "paired, per block"), num("ratio low", ""), num("ratio high", ""), paired("verdict"),
 	}}
 	for _, c := range ordered(e) {
 		i := c.Interval(m)
@@ -132,8 +134,16 @@ func ratio(v float64) Cell {
 
 // caption states the sample and the interval of a metric.
 func caption(cells []*dataset.Cell, m dataset.Metric) string {
-	return fmt.Sprintf("%s; %s. Small ticks are single runs, each with a fresh broker process and data directory.",
-		capital(howOf(cells, m)), samples(counts(cells, m)))
+	return fmt.Sprintf("%s; %s. Dots are single runs, each with a fresh broker process and data directory, crosses those outside Tukey's fences and a tenth off the median. %s",
+		capital(howOf(cells, m)), samples(counts(cells, m)), pairedWords)
+}
+
+// noted adds a note that says something.
+func noted(notes []string, note string) []string {
+	if note == "" {
+		return notes
+	}
+	return append(notes, note)
 }
 
 // burstLead says what a burst is where the pictures hold bursts.
@@ -196,5 +206,5 @@ func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string 
 	if len(shown) == 1 {
 		of = "the only difference shown is"
 	}
-	return fmt.Sprintf("%s: %s %s, %s", name, of, best.name, verdict(m.Name, best.p))
+	return fmt.Sprintf("%s: %s %s, %s (paired by block)", name, of, best.name, verdict(m.Name, best.p))
 }

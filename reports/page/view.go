@@ -194,6 +194,9 @@ func row(e *dataset.Experiment, c *dataset.Cell, m dataset.Metric, f chart.Forma
 		Group: group, Label: label, Value: estimate(i), Runs: c.Values(m),
 		Ink: a.ink, Shape: a.shape, Hollow: a.hollow, Bold: c.Base,
 	}
+	for _, o := range c.Outliers(m) {
+		r.Outliers = append(r.Outliers, o.Value)
+	}
 	if i.N == 0 {
 		r.Ink, r.Value.Value = chart.Grey, nan
 		r.Tip = label + ": no usable run: " + reason(c)
@@ -202,7 +205,7 @@ func row(e *dataset.Experiment, c *dataset.Cell, m dataset.Metric, f chart.Forma
 	}
 	if p, ok := c.Pair(m); ok {
 		r.Note = verdict(m.Name, p)
-		r.Tip = fmt.Sprintf("%s: %s %s, n = %d; against base %s (%s)", axes(c, e.Axes), f(i.Median), bracket(i, f), i.N, r.Note, changes(p.Ratio))
+		r.Tip = fmt.Sprintf("%s: %s %s, n = %d; against base, paired by block, %s (%s)", axes(c, e.Axes), f(i.Median), bracket(i, f), i.N, r.Note, changes(p.Ratio))
 	} else {
 		r.Tip = fmt.Sprintf("%s: %s %s, n = %d", axes(c, e.Axes), f(i.Median), bracket(i, f), i.N)
 	}

@@ -130,6 +130,31 @@ func look(c *dataset.Cell, m dataset.Metric) appearance {
 	return appearance{"undecided or too few", chart.Same, chart.Circle, true}
 }
 
+// outliers names the runs of cells that lie outside their cell's fences.
+func outliers(e *dataset.Experiment, m dataset.Metric, f chart.Format) string {
+	var parts []string
+	for _, c := range ordered(e) {
+		for _, o := range c.Outliers(m) {
+			parts = append(parts, fmt.Sprintf("%s block %d with %s beside a median of %s", cellLabel(e, c), o.Block, f(o.Value), f(c.Interval(m).Median)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s by Tukey's fences, kept in every figure: %s.", heading(e), plural(len(parts), "outlier"), strings.Join(parts, "; "))
+}
+
+// cellLabel is a cell's name in a sentence.
+func cellLabel(e *dataset.Experiment, c *dataset.Cell) string {
+	if c.Base {
+		return "base"
+	}
+	return axes(c, e.Axes)
+}
+
+// pairedWords explain the per cents of verdicts once for every panel.
+const pairedWords = "Per cents and factors against the base are paired, per block: the geometric mean of the blocks' ratios, which need not equal the quotient of the two medians."
+
 // legend explains the appearances in use, the base first.
 func legend(cells []*dataset.Cell, m dataset.Metric, band bool) []chart.Key {
 	var keys []chart.Key
@@ -139,6 +164,18 @@ func legend(cells []*dataset.Cell, m dataset.Metric, band bool) []chart.Key {
 		if c.Interval(m).N > 0 && !seen[a.meaning] {
 			seen[a.meaning] = true
 			keys = append(keys, chart.Key{Label: a.meaning, Ink: a.ink, Shape: a.shape, Hollow: a.hollow})
+		}
+	}
+	for _, c := range cells {
+		if len(c.Values(m)) > 1 {
+			keys = append(keys, chart.Key{Label: "single run", Ink: chart.Grey, Shape: chart.Circle})
+			break
+		}
+	}
+	for _, c := range cells {
+		if len(c.Outliers(m)) > 0 {
+			keys = append(keys, chart.Key{Label: "outlier", Ink: chart.WarnInk, Shape: chart.Cross})
+			break
 		}
 	}
 	if band {
