@@ -20,7 +20,29 @@ type franz struct {
 	options Options
 	admin   *admin
 	values  [][]byte
+	batches written
 }
+
+// written counts the batches that clients wrote; it is a hook of theirs.
+type written struct{ plain, wire atomic.Int64 }
+
+// OnProduceBatchWritten implements kgo.HookProduceBatchWritten.
+func (w *written) OnProduceBatchWritten(_ kgo.BrokerMetadata, _ string, _ int32, m kgo.ProduceBatchMetrics) {
+	w.plain.Add(int64(m.UncompressedBytes))
+	w.wire.Add(int64(m.CompressedBytes))
+}
+
+// fetched counts the bytes of the batches that a client read, as they travelled;
+// it is a hook of its.
+type fetched struct{ wire atomic.Int64 }
+
+// OnFetchBatchRead implements kgo.HookFetchBatchRead.
+func (r *fetched) OnFetchBatchRead(_ kgo.BrokerMetadata, _ string, _ int32, m kgo.FetchBatchMetrics) {
+	r.wire.Add(int64(m.CompressedBytes))
+}
+
+// permil is wire bytes per 1000 uncompressed ones so far, 0 before any batch.
+func (w *written) permil() int64 { return 1000 * w.wire.Load() / max(1, w.plain.Load()) }
 
 // stampBytes is the room at the start of a value for its intended time.
 const stampBytes = 8
@@ -44,9 +66,10 @@ func openFranz(ctx context.Context, o Options) (Session, error) {
 	return f, nil
 }
 
-// Unit implements Session: one send is one record; the client batches.
+// Unit implements Session: one send is one record; the client batches, and how
+// well it compresses is known once it has written some.
 func (f *franz) Unit() Unit {
-	return Unit{Records: 1, LatencyOf: "record"}
+	return Unit{Records: 1, LatencyOf: "record", CompressPermil: f.batches.permil()}
 }
 
 // Count implements Session.
@@ -74,7 +97,7 @@ func (f *franz) producerOptions() []kgo.Opt {
 		kgo.RecordPartitioner(kgo.UniformBytesPartitioner(l.BatchBytes, false, false, nil)),
 		kgo.ProducerBatchMaxBytes(int32(l.BatchBytes)), kgo.ProducerLinger(l.Linger),
 		kgo.MaxBufferedRecords(maxBuffered), kgo.MaxProduceRequestsInflightPerBroker(l.InFlight),
-		kgo.RecordDeliveryTimeout(30 * time.Second),
+		kgo.RecordDeliveryTimeout(30 * time.Second), kgo.WithHooks(&f.batches),
 	}
 	switch l.Acks {
 	case 0:
@@ -99,7 +122,7 @@ func (f *franz) Produce(ctx context.Context, worker int, feed Feed) (int64, erro
 		return 0, fmt.Errorf("producing client: %w", err)
 	}
 	defer client.Close()
-	run := &franzRun{feed: feed, sampled: feed.Saturating()}
+	run := &franzRun{feed: feed, sampled: feed.Saturating(), batches: &f.batches}
 	var created time.Time
 	var held int64 // by a client whose buffer was full
 	for i := 0; ; i++ {
@@ -137,9 +160,11 @@ func (f *franz) Produce(ctx context.Context, worker int, feed Feed) (int64, erro
 type franzRun struct {
 	feed    Feed
 	sampled bool
+	batches *written
 	open    atomic.Int64
 	pool    sync.Pool
 	now     int64
+	permil  int64
 	acks    int
 
 	mu    sync.Mutex
@@ -172,10 +197,10 @@ func (r *franzRun) settle(p *pending, record *kgo.Record, err error) {
 		return
 	}
 	if !r.sampled || r.acks%64 == 0 {
-		r.now = schedule.Now()
+		r.now, r.permil = schedule.Now(), r.batches.permil()
 	}
 	r.acks++
-	r.feed.Acked(Ack{Due: p.due, Sent: p.sent, Now: r.now, Records: 1, Wire: int64(len(p.value) + recordOverhead),
+	r.feed.Acked(Ack{Due: p.due, Sent: p.sent, Now: r.now, Records: 1, Wire: int64(len(p.value)+recordOverhead) * r.permil / 1000,
 		Partition: record.Partition, Offset: record.Offset})
 }
 
@@ -188,7 +213,7 @@ func (r *franzRun) failure() error {
 	return nil
 }
 
-func (f *franz) consumer(worker int) (*kgo.Client, error) {
+func (f *franz) consumer(worker int, read *fetched) (*kgo.Client, error) {
 	from := map[int32]kgo.Offset{}
 	for _, p := range mine(worker, f.options.Load.Consumers, f.options.Load.Partitions) {
 		from[p] = kgo.NewOffset().AtStart()
@@ -198,7 +223,7 @@ func (f *franz) consumer(worker int) (*kgo.Client, error) {
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{f.options.Topic: from}),
 		kgo.FetchMaxBytes(int32(max(f.options.Load.FetchMaxBytes*len(from), 1<<20))),
 		kgo.FetchMaxPartitionBytes(int32(f.options.Load.FetchMaxBytes)),
-		kgo.FetchMaxWait(500*time.Millisecond))
+		kgo.FetchMaxWait(500*time.Millisecond), kgo.WithHooks(read))
 	if err != nil {
 		return nil, fmt.Errorf("consuming client: %w", err)
 	}
@@ -232,7 +257,8 @@ func (f *franz) Follow(ctx context.Context, worker int, s Sink) error {
 }
 
 func (f *franz) consume(ctx context.Context, worker int, s Sink, more func(records int64) bool, latencies bool) error {
-	client, err := f.consumer(worker)
+	var read fetched
+	client, err := f.consumer(worker, &read)
 	if err != nil {
 		return err
 	}
@@ -247,16 +273,15 @@ func (f *franz) consume(ctx context.Context, worker int, s Sink, more func(recor
 			return fmt.Errorf("fetch: %w", err)
 		}
 		now := schedule.Now()
-		var records, wire int64
+		var records int64
 		fetches.EachRecord(func(r *kgo.Record) {
 			records++
-			wire += int64(len(r.Value) + recordOverhead)
 			if latencies {
 				s.Latency(now - stamp(r.Value))
 				s.Seen(r.Partition, r.Offset, now)
 			}
 		})
-		s.Got(Got{Now: now, ServiceNs: now - began, Records: records, Wire: wire})
+		s.Got(Got{Now: now, ServiceNs: now - began, Records: records, Wire: read.wire.Swap(0)})
 		if !more(records) {
 			return nil
 		}

@@ -160,6 +160,32 @@ func TestPacedKeepsTheSchedule(t *testing.T) {
 	}
 }
 
+// TestTheClientCompresses: the codec reaches the real client, and both phases
+// count the bytes that travelled.
+func TestTheClientCompresses(t *testing.T) {
+	for _, codec := range []string{"none", "gzip", "snappy", "lz4", "zstd"} {
+		t.Run(codec, func(t *testing.T) {
+			l := cellOf(t, "    workload: {driver: franz, target: memory, window: 2s, warmup: 0s, bytes: 4MiB, fetch: 100ms}\n    client: {compression.type: "+codec+"}\n")
+			s := open(t, l, memory(t))
+			o, err := Produce(t.Context(), s, Options{Load: l, Probe: still{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			permil := s.Unit().CompressPermil
+			if codec == "none" && permil != 1000 || codec != "none" && (permil < 300 || permil > 900) {
+				t.Errorf("half random values travelled with %d ‰ of their size", permil)
+			}
+			whole := float64(o.Window.Acked * int64(l.RecordBytes+8))
+			if share := float64(o.Window.WireBytes) / whole; codec != "none" && share > 0.95 || share < 0.3 {
+				t.Errorf("%d bytes produced of %.0f uncompressed", o.Window.WireBytes, whole)
+			}
+			if o, err = Fetch(t.Context(), s, Options{Load: l, Probe: still{}}); err != nil || o.Window.WireBytes == 0 {
+				t.Errorf("fetched %d bytes, %v", o.Window.WireBytes, err)
+			}
+		})
+	}
+}
+
 func TestFetchReadsAgainAndAgain(t *testing.T) {
 	for _, d := range []string{"raw", "franz"} {
 		t.Run(d, func(t *testing.T) {

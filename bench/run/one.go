@@ -100,7 +100,7 @@ func (m *measurement) do(ctx context.Context) (err error) {
 // measure runs the two phases of an open session.
 func (m *measurement) measure(ctx context.Context, s driver.Session) error {
 	unit := s.Unit()
-	m.run.Records = result.Records{SizeBytes: int64(m.load.RecordBytes), CompressRate: unit.CompressPermil}
+	m.run.Records = result.Records{SizeBytes: int64(m.load.RecordBytes)}
 	if unit.LatencyOf == "batch" {
 		m.run.Records.PerBatch, m.run.Records.BatchBytes = unit.Records, unit.Wire
 	}
@@ -110,6 +110,7 @@ func (m *measurement) measure(ctx context.Context, s driver.Session) error {
 		return fmt.Errorf("produce: %w", err)
 	}
 	m.prod = prod
+	m.run.Records.CompressRate = s.Unit().CompressPermil // a client knows it now
 	m.take(prod)
 	m.run.Ledger, m.run.Check, m.run.Produce = prod.Ledger, prod.Check, &prod.Window
 	m.run.Phases.WarmUp, m.run.Phases.Window, m.run.Phases.Drain = prod.WarmUpNs, prod.Window.WindowNs, prod.DrainNs
