@@ -55,7 +55,7 @@ func order(s *workload.Spec) []job {
 // What estimates assume before anything was measured; the time left is
 // corrected while running.
 const (
-	assumedStart     = 900 * time.Millisecond // process, topic, payloads, stop
+	assumedStart     = 1100 * time.Millisecond // process, topic, payloads, stop
 	assumedBytesPerS = 1.5e9
 	assumedRate      = 10e6 // records/s of a cell that a relative rate refers to
 )

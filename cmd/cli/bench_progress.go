@@ -16,8 +16,8 @@ import (
 
 // newProgress is a bar on a terminal and plain lines elsewhere, on standard
 // error either way; done ends it before anything else is printed.
-func newProgress(app *App) (p run.Progress, done func()) {
-	lines := &lineProgress{w: app.Err}
+func newProgress(app *App, calibrates bool) (p run.Progress, done func()) {
+	lines := &lineProgress{w: app.Err, calibrates: calibrates}
 	file, ok := app.Err.(*os.File)
 	if !ok {
 		return lines, func() {}
@@ -32,7 +32,8 @@ func newProgress(app *App) (p run.Progress, done func()) {
 
 // lineProgress writes a line for each run.
 type lineProgress struct {
-	w io.Writer
+	w          io.Writer
+	calibrates bool
 	// what the run in progress is
 	title string
 	began time.Time
@@ -40,6 +41,9 @@ type lineProgress struct {
 
 func (p *lineProgress) Planned(plan result.Plan, folder string) {
 	t := plan.Totals
+	if p.calibrates {
+		t.Seconds += calibrationSeconds
+	}
 	fmt.Fprintf(p.w, "%s: %d runs of %d cells, about %s; writes about %s, at most %s at one time; Ctrl-C keeps what is finished\n%s\n",
 		plan.Suite, t.Runs, t.Cells, minutes(t.Seconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes), folder)
 }

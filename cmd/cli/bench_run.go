@@ -36,7 +36,7 @@ The exit code is 2 when runs failed or are invalid, and 1 when stopped early.`,
 			}
 			o := run.Options{Spec: spec, Text: text, Results: f.results, Data: f.data, Engines: app.Engines,
 				Command: os.Args, Calibrate: !f.noCalib}
-			progress, done := newProgress(app)
+			progress, done := newProgress(app, o.Calibrate)
 			o.Progress = progress
 			if !f.noReport {
 				o.Report = func(folder string) (string, error) { return page.Write(folder) }

@@ -41,7 +41,7 @@ func printPlan(w io.Writer, p result.Plan) error {
 }
 
 // calibrationSeconds is about what calibration takes.
-const calibrationSeconds = 18
+const calibrationSeconds = 20
 
 // printSummary is the table at the end of a run.
 func printSummary(w io.Writer, s *run.Summary) error {
