@@ -355,3 +355,41 @@ func TestJSON(t *testing.T) {
 		t.Errorf("JSON has %d sections; want one with %d panels", len(back.Sections), len(panelIDs))
 	}
 }
+
+// TestCompression: what was compressed before the window is called so wherever it
+// appears, and a client that compresses while it is measured speaks for applications.
+func TestCompression(t *testing.T) {
+	codecs := func(gain float64) []cellSpec {
+		return []cellSpec{{}, {axis: "compression.type", value: "zstd", produce: gain, fetch: gain, cost: 1 / gain, ratio: 1.8}}
+	}
+	s := newSample(t, 9, "aaaaaa", 6)
+	s.burst("burst", 100, 20e6, codecs(1.7))
+	alone := load(t, s.write())
+	claims := conclusion(alone, "faster", "slower")
+	if n := strings.Count(claims, "compressed beforehand"); n != 3 || n != strings.Count(claims, "zstd") {
+		t.Errorf("%d of the sentences on zstd say that it was compressed beforehand, want all three:\n%s", n, claims)
+	}
+	if said := panel(t, alone, "compression"); !strings.Contains(said.Title, "compressed beforehand") || !strings.Contains(strings.Join(said.Notes, " "), "was not measured here") {
+		t.Errorf("%q, %q", said.Title, said.Notes)
+	}
+	for _, id := range []string{"throughput", "fetch", "cpu", "compression", "cells", "ceiling"} {
+		if p := panel(t, alone, id); !strings.Contains(strings.Join(p.Notes, " "), "before the measured window") {
+			t.Errorf("panel %s holds compressed cells and does not say that compressing is not in them: %q", id, p.Notes)
+		}
+	}
+
+	s = newSample(t, 9, "aaaaaa", 6)
+	s.burst("burst", 100, 20e6, codecs(1.7))
+	s.burst("client", 100, 3e6, codecs(0.7))
+	for i := range s.plan.Experiments[1].Cells {
+		s.plan.Experiments[1].Cells[i].Driver = "franz"
+	}
+	both := load(t, s.write())
+	p := panel(t, both, "compression")
+	if !strings.Contains(p.Title, "an application gets") || !strings.Contains(p.Title, "slower") || len(p.Figures) != 2 {
+		t.Errorf("%d pictures under %q, want two and what the client got", len(p.Figures), p.Title)
+	}
+	if said := conclusion(both, "slower"); !strings.Contains(said, "Slower than the base: compression.type=zstd −3") {
+		t.Errorf("what the client got: %s", said)
+	}
+}

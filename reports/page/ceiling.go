@@ -195,6 +195,7 @@ func distance(v *view) (Panel, error) {
 		fig, table := v.distanceOf(e, bounds)
 		p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
 	}
+	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Title = "Distance to the ceiling: " + boundWords(bounds)
 	return p, nil
 }
@@ -218,11 +219,10 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 			continue
 		}
 		_, label := rowName(cell)
-		group, _ := rowName(cell)
 		bound := boundBy(cell)
 		bounds[bound]++
-		row := chart.Row{Group: group, Label: label, Bold: cell.Base, Note: boundName(bound)}
-		line := []Cell{word(axes(cell, e.Axes))}
+		row := chart.Row{Group: rowGroup(cell), Label: label, Bold: cell.Base, Note: boundName(bound)}
+		line := []Cell{nameCell(e, cell)}
 		tip := []string{axes(cell, e.Axes)}
 		for _, r := range resources {
 			value := median(cell, func(run result.Run) float64 { return r.used(v, cell, run) })

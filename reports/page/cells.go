@@ -27,6 +27,7 @@ func cells(v *view) (Panel, error) {
 	if total == 0 {
 		return p, &MissingError{"the plan holds no cells"}
 	}
+	p.Notes = noted(p.Notes, beforehandNote(v, v.Experiments))
 	p.Title = fmt.Sprintf("%d cells in %d %s", total, len(p.Tables), plural(len(p.Tables), "experiment"))
 	return p, nil
 }
@@ -72,7 +73,7 @@ func overview(e *dataset.Experiment) Table {
 	}
 	t.Columns = append(t.Columns, text("bound by"), text("runs"))
 	for _, c := range ordered(e) {
-		name := word(axes(c, e.Axes))
+		name := nameCell(e, c)
 		if c.Base {
 			name = word("base")
 			if config := baseConfig(e); config != "base" {

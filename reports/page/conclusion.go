@@ -64,7 +64,8 @@ func conclude(v *view) []Statement {
 	var out []Statement
 	for _, e := range v.Experiments {
 		for _, s := range subjectsOf(e) {
-			out = append(out, concludeOn(e, s)...)
+			out = append(out, concludeOn(e, s, "", func(c *dataset.Cell) bool { return !precompressed(c) })...)
+			out = append(out, concludeOn(e, s, "Batches compressed beforehand, which leaves a client's cost of compressing out: ", precompressed)...)
 		}
 	}
 	if len(out) == 0 {
@@ -73,11 +74,13 @@ func conclude(v *view) []Statement {
 	return append(append(out, figures(v)...), limits(v)...)
 }
 
-func concludeOn(e *dataset.Experiment, s subject) []Statement {
+// concludeOn says what is known of some cells of an experiment on one subject; every
+// sentence starts with the words that bound it.
+func concludeOn(e *dataset.Experiment, s subject, first string, some func(*dataset.Cell) bool) []Statement {
 	by := map[result.Verdict][]judged{}
 	most := 0
 	for _, c := range ordered(e) {
-		if p, ok := c.Pair(s.m); ok && !again(e, c) {
+		if p, ok := c.Pair(s.m); ok && !again(e, c) && some(c) {
 			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), p, c.Outliers(s.m)})
 			most = max(most, p.N)
 		}
@@ -88,7 +91,7 @@ func concludeOn(e *dataset.Experiment, s subject) []Statement {
 	var out []Statement
 	say := func(kind result.Verdict, format, what string) {
 		if what != "" {
-			out = append(out, Statement{heading(e), fmt.Sprintf("%s, paired, %d %s", s.noun, most, plural(most, "block")), string(kind), fmt.Sprintf(format, what)})
+			out = append(out, Statement{heading(e), fmt.Sprintf("%s, paired, %d %s", s.noun, most, plural(most, "block")), string(kind), opened(first, fmt.Sprintf(format, what))})
 		}
 	}
 	say(result.Faster, capital(better(s.m.Name, result.Faster))+" than the base: %s.", effects(by[result.Faster], most))
@@ -101,6 +104,14 @@ func concludeOn(e *dataset.Experiment, s subject) []Statement {
 	}
 	say(result.Undecided, "Too few blocks in common with the base, so nothing is claimed: %s.", few)
 	return out
+}
+
+// opened is a sentence behind the words that bound it.
+func opened(first, sentence string) string {
+	if first == "" {
+		return sentence
+	}
+	return first + strings.ToLower(sentence[:1]) + sentence[1:]
 }
 
 // effects lists comparisons by size with their intervals; those over fewer blocks
@@ -203,6 +214,9 @@ func limits(v *view) []Statement {
 	}
 	if shared(v) {
 		say("Client and broker shared one machine: a cell whose client works harder leaves the broker less, and the reverse.")
+	}
+	if note := beforehandNote(v, v.Experiments); note != "" {
+		say("%s", note)
 	}
 	if v.Env != nil && v.Env.Disk.Tmpfs {
 		say("The data directory is memory (tmpfs); nothing here speaks of a disk.")

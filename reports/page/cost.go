@@ -40,6 +40,7 @@ func cost(v *view) (Panel, error) {
 		p.Tables = append(p.Tables, costTable(e))
 		cells = append(cells, e.Cells...)
 	}
+	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Caption = caption(cells, dataset.ProduceCost) + " Marks show the verdict against the base; costs per GB are shown without a verdict. 1 GB is 10⁹ bytes of batches."
 	return p, nil
 }
@@ -68,7 +69,7 @@ func costTable(e *dataset.Experiment) Table {
 		} else if c.Base {
 			said = word("base")
 		}
-		t.add(baseClass(c), word(axes(c, e.Axes)), plain(i.Median), plain(i.Low), plain(i.High),
+		t.add(baseClass(c), nameCell(e, c), plain(i.Median), plain(i.Low), plain(i.High),
 			plain(c.Interval(dataset.ProduceCostGB).Median), plain(c.Interval(dataset.FetchCost).Median), plain(c.Interval(dataset.FetchCostGB).Median),
 			plain(client), number(float64(i.N), fmt.Sprint(i.N)), said)
 	}
@@ -163,78 +164,6 @@ func parseSize(s string) float64 {
 		return 0
 	}
 	return n * unit
-}
-
-// compression shows what each codec saves and what it costs.
-func compression(v *view) (Panel, error) {
-	p := Panel{Lead: "The client compresses; the broker stores and serves the batches as they came. Further right is smaller on the wire, further up is more records."}
-	var all []*dataset.Cell
-	for _, e := range v.experiments(saturating) {
-		axis := axisOf(e, "compression")
-		if axis == "" || !measured(e, dataset.Produce) {
-			continue
-		}
-		fig, table := v.codecs(e, axis)
-		p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
-		all = append(all, along(e, axis)...)
-		p.Notes = append(p.Notes, fmt.Sprintf("%s: how far values compress depends on their make-up; here %s of a value's bytes is random.", heading(e), entropy(e)))
-		if p.Title == "" {
-			p.Title = seenAlong(e, axis, "records per second by codec")
-		}
-	}
-	if len(p.Figures) == 0 {
-		return Panel{}, &MissingError{"no experiment of this invocation varies the compression"}
-	}
-	p.Caption = fmt.Sprintf("%s; %s.", capital(howOf(all, dataset.Produce)), samples(counts(all, dataset.Produce)))
-	return p, nil
-}
-
-// codecs draws the codecs of one experiment.
-func (v *view) codecs(e *dataset.Experiment, axis string) (Figure, Table) {
-	c := chart.Lines{
-		Title:    heading(e) + ": records per second over compression ratio",
-		Describe: "One mark per codec: compression ratio across, median records per second upwards, with its interval.",
-		X:        chart.AxisSpec{Label: "compression ratio: uncompressed ÷ wire bytes", Min: 0.9, Max: nan},
-		Y:        chart.AxisSpec{Label: "records per second", Format: chart.Count, Min: 0, Max: nan},
-		Size:     chart.Size{Width: chart.Wide.Width, Height: 320},
-	}
-	t := Table{Name: heading(e), Columns: []Column{
-		text("codec"), num("ratio", "uncompressed ÷ wire"), num("median", "records/s"), num("low", "records/s"), num("high", "records/s"), num("n", "runs"),
-		num("codec alone", "GB/s compressing"), paired("verdict"),
-	}}
-	for n, cell := range along(e, axis) {
-		codec, i, saved := valueOf(e, cell, axis), cell.Interval(dataset.Produce), cell.Interval(dataset.Compression)
-		if i.N == 0 || codec != "none" && saved.N == 0 {
-			continue
-		}
-		size := saved.Median
-		if codec == "none" {
-			size = 1
-		}
-		said := "base"
-		if pair, ok := cell.Pair(dataset.Produce); ok {
-			said = verdict(dataset.Produce.Name, pair)
-		}
-		c.Series = append(c.Series, chart.LineSeries{
-			Name: codec, MarksOnly: true, Ink: chart.Series(n), Shape: chart.Shape(n), Beside: true,
-			Points: []chart.Point{{X: chart.Interval{Value: size}, Y: estimate(i),
-				Tip: fmt.Sprintf("%s: ratio %s, %s records/s %s, %s", codec, chart.Plain(size), chart.Count(i.Median), bracket(i, chart.Count), said)}},
-		})
-		alone, _ := v.Calib.Get(codec + ".compress")
-		t.add(baseClass(cell), word(codec), number(size, chart.Plain(size)), number(i.Median, chart.Count(i.Median)), number(i.Low, chart.Count(i.Low)), number(i.High, chart.Count(i.High)),
-			number(float64(i.N), fmt.Sprint(i.N)), plain(alone.Value/1e9), word(said))
-	}
-	return draw(heading(e), nil, c), t
-}
-
-// entropy is the share of random bytes of an experiment's values, in words.
-func entropy(e *dataset.Experiment) string {
-	if c := reference(e); c != nil {
-		if share, err := strconv.ParseFloat(c.Config["entropy"], 64); err == nil {
-			return chart.Percent(share)
-		}
-	}
-	return "an unrecorded share"
 }
 
 // seenAlong is the heading for one axis: the largest effect shown along it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"strings"
 
 	"tidemark/bench/result"
 	"tidemark/reports/chart"
@@ -34,6 +35,7 @@ func throughput(v *view) (Panel, error) {
 		p.Tables = append(p.Tables, cellsTable(e, dataset.Produce, "records/s", chart.Count))
 		cells = append(cells, e.Cells...)
 	}
+	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Caption = caption(cells, dataset.Produce) + " Dashed lines are what this machine reaches without a broker, converted to records of the base cell."
 	return p, nil
 }
@@ -58,6 +60,7 @@ func fetch(v *view) (Panel, error) {
 		cells = append(cells, shown.Cells...)
 	}
 	p.Title = seen(exps, dataset.Fetch, "records per second read")
+	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Caption = caption(cells, dataset.Fetch) + " The table holds every cell, the picture those that differ in the read engine, where the experiment varies it."
 	return p, nil
 }
@@ -100,15 +103,15 @@ func cellsTable(e *dataset.Experiment, m dataset.Metric, unit string, f chart.Fo
 	}}
 	for _, c := range ordered(e) {
 		i := c.Interval(m)
-		name := axes(c, e.Axes)
+		name := nameCell(e, c)
 		if i.N == 0 {
 			if len(c.Usable) == 0 {
-				t.add("grey", word(name), number(nan, ""), number(nan, ""), number(nan, ""), number(0, "0"),
+				t.add("grey", name, number(nan, ""), number(nan, ""), number(nan, ""), number(0, "0"),
 					number(nan, ""), number(nan, ""), number(nan, ""), wordf("no usable run: %s", reason(c)))
 			}
 			continue
 		}
-		cells := []Cell{word(name), number(i.Median, f(i.Median)), number(i.Low, f(i.Low)), number(i.High, f(i.High)), number(float64(i.N), fmt.Sprint(i.N))}
+		cells := []Cell{name, number(i.Median, f(i.Median)), number(i.Low, f(i.Low)), number(i.High, f(i.High)), number(float64(i.N), fmt.Sprint(i.N))}
 		class := ""
 		switch p, ok := c.Pair(m); {
 		case c.Base:
@@ -184,7 +187,11 @@ func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string 
 			compared++
 			switch p.Verdict {
 			case result.Faster, result.Slower:
-				shown = append(shown, effect{axes(c, e.Axes), p})
+				name := axes(c, e.Axes)
+				if precompressed(c) && !strings.Contains(quantity, beforehand) {
+					name += " (" + beforehand + ")"
+				}
+				shown = append(shown, effect{name, p})
 			case result.TooFew:
 				few++
 			}

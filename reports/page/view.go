@@ -98,6 +98,25 @@ func rowName(c *dataset.Cell) (group, label string) {
 	return "", c.Label
 }
 
+// rowGroup is the heading of a row: its axis, and that batches were compressed
+// beforehand.
+func rowGroup(c *dataset.Cell) string {
+	group, _ := rowName(c)
+	if precompressed(c) && strings.Contains(group, "compression") {
+		group += ", beforehand"
+	}
+	return group
+}
+
+// nameCell is a cell's name in a table.
+func nameCell(e *dataset.Experiment, c *dataset.Cell) Cell {
+	name := word(axes(c, e.Axes))
+	if precompressed(c) {
+		return name.small(beforehand)
+	}
+	return name
+}
+
 // ordered are the cells with the base first and the cells of one axis together,
 // in the order of the plan.
 func ordered(e *dataset.Experiment) []*dataset.Cell {
@@ -187,11 +206,11 @@ func estimate(i result.Interval) chart.Interval {
 // row is a cell's line in a chart of cells. Cells without a usable run stay in
 // view, grey, with the reason.
 func row(e *dataset.Experiment, c *dataset.Cell, m dataset.Metric, f chart.Format) chart.Row {
-	group, label := rowName(c)
+	_, label := rowName(c)
 	i := c.Interval(m)
 	a := look(c, m)
 	r := chart.Row{
-		Group: group, Label: label, Value: estimate(i), Runs: c.Values(m),
+		Group: rowGroup(c), Label: label, Value: estimate(i), Runs: c.Values(m),
 		Ink: a.ink, Shape: a.shape, Hollow: a.hollow, Bold: c.Base,
 	}
 	for _, o := range c.Outliers(m) {
