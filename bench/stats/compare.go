@@ -81,7 +81,7 @@ func Summarise(f *result.Folder) *result.Compare {
 				}
 			}
 			for _, cell := range e.Cells {
-				if base == nil || cell.Base {
+				if base == nil || cell.Base || !sameRate(cell, *base) {
 					continue
 				}
 				if p, raw, ok := pair(f, e.Name, cell, *base, m); ok {
@@ -94,6 +94,10 @@ func Summarise(f *result.Folder) *result.Compare {
 	c.Notes = notes(f, c)
 	return c
 }
+
+// sameRate is false for cells that differ in the offered rate: a latency at one
+// load says nothing of another configuration at another.
+func sameRate(a, b result.PlanCell) bool { return a.Config["rate"] == b.Config["rate"] }
 
 func usable(f *result.Folder, cell string) (out []result.Run, degraded, invalid int) {
 	for _, r := range f.Of(cell) {

@@ -175,3 +175,15 @@ func TestNoiseHidesSmallEffects(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherRatesAreNotCompared: neither judged nor counted in a correction.
+func TestOtherRatesAreNotCompared(t *testing.T) {
+	f := folder(6, func(int) (int64, int64) { return 1000, 3000 })
+	cells := f.Plan.Experiments[0].Cells
+	for i, rate := range []string{"10% of burst", "30% of burst"} {
+		cells[i].Config = map[string]string{"rate": rate}
+	}
+	if s := Summarise(f); len(s.Pairs) != 0 || len(s.Cells) != 2 {
+		t.Errorf("%d cells and pairs %+v, want 2 and none", len(s.Cells), s.Pairs)
+	}
+}

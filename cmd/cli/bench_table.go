@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -94,6 +93,7 @@ func printCells(w io.Writer, c *result.Compare) error {
 	}
 	for _, e := range experiments {
 		t := newTable(w)
+		t.Style().Box.PaddingLeft = "" // the line is long enough
 		kind, rows := result.Burst, []table.Row{}
 		for _, s := range order {
 			if s.Experiment != e {
@@ -102,7 +102,8 @@ func printCells(w io.Writer, c *result.Compare) error {
 			kind = s.Kind
 			get := func(m string) string { return figure(cells[key{s.Cell, m}], pairs[key{s.Cell, m}]) }
 			if kind == result.Paced {
-				rows = append(rows, table.Row{s.Label, s.Interval.N, get(result.MetricProduce), get(result.MetricP50), get(result.MetricP99), get(result.MetricE2EP99)})
+				offered := figure(cells[key{s.Cell, result.MetricProduce}], result.Pair{}) // a given rate is no finding
+				rows = append(rows, table.Row{s.Label, s.Interval.N, offered, get(result.MetricP50), get(result.MetricP99), get(result.MetricE2EP99)})
 			} else {
 				rows = append(rows, table.Row{s.Label, s.Interval.N, get(result.MetricProduce), get(result.MetricFetch), get(result.MetricProduceCost)})
 			}
@@ -111,7 +112,7 @@ func printCells(w io.Writer, c *result.Compare) error {
 		if kind == result.Paced {
 			t.AppendHeader(table.Row{"cell", "n", "produce records/s", "response p50", "response p99", "end to end p99"})
 		} else {
-			t.AppendHeader(table.Row{"cell", "n", "produce records/s", "fetch records/s", "broker core-s per million produced"})
+			t.AppendHeader(table.Row{"cell", "n", "produce records/s", "fetch records/s", "broker core-s per million"})
 		}
 		t.AppendRows(rows)
 		t.Render()
@@ -130,39 +131,24 @@ func figure(s result.CellStats, p result.Pair) string {
 	if s.Interval.N == 0 {
 		return "-"
 	}
-	i := s.Interval
-	form := count
-	if strings.HasSuffix(s.Metric, "_ns") {
-		form = func(v float64) string { return nanoseconds(int64(v)) }
-	} else if strings.Contains(s.Metric, "core_s") {
-		form = func(v float64) string { return fmt.Sprintf("%.3f", v) }
-	}
-	out := fmt.Sprintf("%s [%s, %s]", form(i.Median), form(i.Low), form(i.High))
+	out := interval(s.Metric, s.Interval)
 	if p.N > 0 {
 		out += "  " + verdict(p)
 	}
 	return out
 }
 
-// verdict is a pair in a few words.
-func verdict(p result.Pair) string {
-	change := fmt.Sprintf("%+.0f %%", 100*(p.Ratio.Median-1))
-	switch p.Verdict {
-	case result.Undecided:
-		return fmt.Sprintf("%s undecided (needs n≈%d)", change, p.NeedN)
-	case result.TooFew:
-		return change + " n too small"
-	}
-	return change + " " + string(p.Verdict)
-}
-
 func printPairs(w io.Writer, c *result.Compare) error {
 	fmt.Fprintf(w, "A %s\nB %s\n", c.A, c.B)
 	t := newTable(w)
-	t.AppendHeader(table.Row{"experiment", "cell", "metric", "n", "B ÷ A", "95 % interval", "verdict"})
+	t.AppendHeader(table.Row{"experiment", "cell", "metric", "n", "B ÷ A", "95 % interval", "verdict", "would decide"})
 	for _, p := range c.Pairs {
+		need := ""
+		if p.Verdict == result.Undecided && p.NeedN > 0 {
+			need = fmt.Sprintf("n≈%d", p.NeedN)
+		}
 		t.AppendRow(table.Row{p.Experiment, p.Label, p.Metric, p.N, fmt.Sprintf("%.3f", p.Ratio.Median),
-			fmt.Sprintf("%.3f – %.3f", p.Ratio.Low, p.Ratio.High), verdict(p)})
+			fmt.Sprintf("%.3f – %.3f", p.Ratio.Low, p.Ratio.High), verdict(p), need})
 	}
 	t.Render()
 	for _, note := range c.Notes {

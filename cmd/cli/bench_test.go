@@ -68,7 +68,7 @@ func TestBenchRunInProcess(t *testing.T) {
 		kept[i] = filepath.Join(root, "latest")
 	}
 	code, out, errs := benchRun(t, "bench", "compare", kept[0], kept[1])
-	if code != ExitOK || !strings.Contains(out, "n too small") {
+	if code != ExitOK || !strings.Contains(out, "too few") {
 		t.Errorf("compare: %d\n%s\n%s", code, out, errs)
 	}
 }
