@@ -52,17 +52,19 @@ func wirePerRecord(c *dataset.Cell, of func(result.Run) *result.Window) float64 
 	return dataset.Median(values)
 }
 
-// ceilings are the calibrated limits of producing, in records of the base cell;
-// beyond names those too far out to draw.
-func (v *view) ceilings(e *dataset.Experiment) (lines []chart.Line, beyond string) {
+// ceilings are the calibrated limits of producing, in records of the base cell. Notes
+// name those too far out to draw, and those that are no limit because the base cell
+// itself exceeded them.
+func (v *view) ceilings(e *dataset.Experiment) (lines []chart.Line, notes []string) {
 	cell := reference(e)
 	if cell == nil {
-		return nil, ""
+		return nil, nil
 	}
 	per := wirePerRecord(cell, producedWindow)
 	if per <= 0 {
-		return nil, ""
+		return nil, nil
 	}
+	reached := cell.Interval(dataset.Produce).Median
 	most := 0.0
 	for _, c := range e.Cells {
 		most = math.Max(most, c.Interval(dataset.Produce).High)
@@ -74,6 +76,10 @@ func (v *view) ceilings(e *dataset.Experiment) (lines []chart.Line, beyond strin
 		}
 		value := l.Value / per
 		label := fmt.Sprintf("%s %s", name, chart.ByteRate(l.Value))
+		if reached > value && l.ID != result.LimitDirect1M { // the page cache takes more than the disk
+			notes = append(notes, noCeiling(e, name, l, reached/value))
+			return
+		}
 		lines = append(lines, chart.Line{Value: value, Label: label})
 		if value > most*chart.Reach {
 			far = append(far, fmt.Sprintf("%s (%s records/s)", label, chart.Count(value)))
@@ -87,20 +93,33 @@ func (v *view) ceilings(e *dataset.Experiment) (lines []chart.Line, beyond strin
 		l, ok = v.Calib.Get(result.LimitDirect1M)
 		add(l, ok, "disk, O_DIRECT")
 	}
-	return lines, list(far)
+	if len(far) > 0 {
+		notes = append(notes, heading(e)+": beyond the axis lie "+list(far)+".")
+	}
+	return lines, notes
 }
 
-func (v *view) fetchCeiling(e *dataset.Experiment) []chart.Line {
+// noCeiling says of a calibrated limit that the base cell exceeded it by a factor.
+func noCeiling(e *dataset.Experiment, name string, l result.Limit, factor float64) string {
+	return fmt.Sprintf("%s: %s was calibrated at %s (samples from %s to %s), and the base cell reached %s of that: the calibration is lower than the run, so it is no ceiling here and is not drawn.",
+		heading(e), name, chart.ByteRate(l.Value), chart.ByteRate(l.Low), chart.ByteRate(l.High), share100(factor))
+}
+
+// fetchCeiling is the limit of reading back, or a note that it is none.
+func (v *view) fetchCeiling(e *dataset.Experiment) (lines []chart.Line, note string) {
 	cell := reference(e)
 	if cell == nil {
-		return nil
+		return nil, ""
 	}
 	per := wirePerRecord(cell, fetchedWindow)
 	l, ok := v.Calib.Get(result.LimitSendfileDiscard)
 	if !ok || per <= 0 || !networked(cell) {
-		return nil
+		return nil, ""
 	}
-	return []chart.Line{{Value: l.Value / per, Label: "sendfile, reader discards " + chart.ByteRate(l.Value)}}
+	if reached := cell.Interval(dataset.Fetch).Median; reached > l.Value/per {
+		return nil, noCeiling(e, "sendfile with a reader that discards", l, reached/(l.Value/per))
+	}
+	return []chart.Line{{Value: l.Value / per, Label: "sendfile, reader discards " + chart.ByteRate(l.Value)}}, ""
 }
 
 // networked reports whether the cell's bytes cross a socket: the log driver appends in
@@ -128,34 +147,36 @@ type resource struct {
 	name  string
 	ink   chart.Ink
 	shape chart.Shape
+	// calibrated is true where the limit is a measurement, which may fall short.
+	calibrated bool
 	// used is the share in use, of one run.
 	used func(v *view, c *dataset.Cell, r result.Run) float64
 }
 
 var resources = []resource{
-	{"loopback limit, producing", chart.Series(0), chart.Circle, func(v *view, c *dataset.Cell, r result.Run) float64 {
+	{"loopback limit, producing", chart.Series(0), chart.Circle, true, func(v *view, c *dataset.Cell, r result.Run) float64 {
 		if !networked(c) {
 			return 0
 		}
 		return share(r.Produce, v.limit(loopback, c))
 	}},
-	{"write(2) limit, producing", chart.Series(1), chart.Square, func(v *view, c *dataset.Cell, r result.Run) float64 {
+	{"write(2) limit, producing", chart.Series(1), chart.Square, true, func(v *view, c *dataset.Cell, r result.Run) float64 {
 		return share(r.Produce, v.limit(writes, c))
 	}},
-	{"sendfile limit, fetching", chart.Series(2), chart.Triangle, func(v *view, c *dataset.Cell, r result.Run) float64 {
+	{"sendfile limit, fetching", chart.Series(2), chart.Triangle, true, func(v *view, c *dataset.Cell, r result.Run) float64 {
 		if !networked(c) {
 			return 0
 		}
 		l, _ := v.Calib.Get(result.LimitSendfileDiscard)
 		return share(r.Fetch, l.Value)
 	}},
-	{"busiest client thread, producing", chart.Series(3), chart.Diamond, func(_ *view, _ *dataset.Cell, r result.Run) float64 {
+	{"busiest client thread, producing", chart.Series(3), chart.Diamond, false, func(_ *view, _ *dataset.Cell, r result.Run) float64 {
 		if r.Produce == nil {
 			return 0
 		}
 		return r.Produce.CPU.ClientMaxThread
 	}},
-	{"all processors, producing", chart.Series(4), chart.Down, func(v *view, _ *dataset.Cell, r result.Run) float64 {
+	{"all processors, producing", chart.Series(4), chart.Down, false, func(v *view, _ *dataset.Cell, r result.Run) float64 {
 		if r.Produce == nil || r.Produce.WindowNs == 0 || v.Env == nil || v.Env.CPU.Logical == 0 {
 			return 0
 		}
@@ -184,32 +205,63 @@ func distance(v *view) (Panel, error) {
 		return Panel{}, &MissingError{"no saturating cell of this invocation produced records"}
 	}
 	p := Panel{
-		Lead:    "Each mark is one resource as a share of what this machine gives without a broker. The word at the right is what the harness found to bound the cell.",
-		Caption: "Medians over usable runs. The loopback and write limits are those calibrated at the size nearest to the cell's batches; a cell may exceed 100 % of one where its requests are larger or its pages already cached.",
+		Lead:    "Each mark is one resource as a share of what this machine gives without a broker. The word at the right is what the harness found to bound the cell; \"not told\" where neither a processor nor waiting stood out.",
+		Caption: "Medians over usable runs. The loopback and write limits are those calibrated at the size nearest to the cell's batches; a cell may exceed 100 % of one where its requests are larger or its pages already cached. A limit that the base cell or most cells exceed is not drawn.",
 	}
 	if v.Calib == nil {
 		p.Notes = append(p.Notes, "This invocation has no calibration, so only processor shares are shown.")
 	}
 	bounds := map[string]int{}
 	for _, e := range exps {
-		fig, table := v.distanceOf(e, bounds)
+		fig, table, notes := v.distanceOf(e, bounds)
+		p.Notes = append(p.Notes, notes...)
 		p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
 	}
 	p.Notes = noted(p.Notes, beforehandNote(v, exps))
-	p.Title = "Distance to the ceiling: " + boundWords(bounds)
+	p.Title = boundWords(bounds)
 	return p, nil
 }
 
-func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure, Table) {
+// exceeded reports whether a calibrated limit was lower than what the experiment
+// reached: in its base cell, or in most of its cells.
+func (v *view) exceeded(e *dataset.Experiment, r resource) (share float64, ok bool) {
+	if !r.calibrated {
+		return 0, false
+	}
+	of := func(c *dataset.Cell) float64 {
+		return median(c, func(run result.Run) float64 { return r.used(v, c, run) })
+	}
+	base := reference(e)
+	over, cells := 0, 0
+	for _, c := range e.Cells {
+		if x := of(c); x > 0 {
+			cells++
+			if x > 1 {
+				over++
+			}
+		}
+	}
+	if base == nil || of(base) <= 1 && 2*over <= cells {
+		return 0, false
+	}
+	return of(base), true
+}
+
+func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (fig Figure, t Table, notes []string) {
 	c := chart.Rows{
 		Title:    heading(e) + ": share of each limit in use",
 		Describe: "One row per cell, one mark per resource, from zero to all of it.",
 		X:        chart.AxisSpec{Label: "share of the limit in use", Format: chart.Percent, Min: 0, Max: nan},
 		Lines:    []chart.Line{{Value: 1, Label: "100 %"}},
 	}
-	t := Table{Name: heading(e), Columns: []Column{text("cell")}}
+	t = Table{Name: heading(e), Columns: []Column{text("cell")}}
+	short := map[string]bool{}
 	for _, r := range resources {
 		t.Columns = append(t.Columns, num(r.name, "% used"))
+		if share, ok := v.exceeded(e, r); ok {
+			short[r.name] = true
+			notes = append(notes, fmt.Sprintf("%s: the %s is no ceiling here, its calibration is lower than what was reached (base at %s); it is in the table and not in the picture.", heading(e), r.name, share100(share)))
+		}
 	}
 	t.Columns = append(t.Columns, text("bound by"))
 	var keys []chart.Key
@@ -230,8 +282,11 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 				line = append(line, number(nan, ""))
 				continue
 			}
-			row.Marks = append(row.Marks, chart.Mark{Value: value, Ink: r.ink, Shape: r.shape})
 			line = append(line, number(value*100, fmt.Sprintf("%.0f", value*100)))
+			if short[r.name] {
+				continue
+			}
+			row.Marks = append(row.Marks, chart.Mark{Value: value, Ink: r.ink, Shape: r.shape})
 			tip = append(tip, fmt.Sprintf("%s %.0f %%", r.name, value*100))
 			used[r.name] = true
 		}
@@ -253,7 +308,7 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 			keys = append(keys, chart.Key{Label: r.name, Ink: r.ink, Shape: r.shape})
 		}
 	}
-	return draw(heading(e), keys, c), t
+	return draw(heading(e), keys, c), t, notes
 }
 
 func baseClass(c *dataset.Cell) string {
@@ -310,11 +365,12 @@ func boundName(bound string) string {
 	case "waiting":
 		return "waiting" // for the disk, or for each other
 	case "unknown", "":
-		return "not known"
+		return "not told"
 	}
 	return strings.ReplaceAll(bound, "_", " ")
 }
 
+// boundWords say what bound the cells, as far as that is known.
 func boundWords(bounds map[string]int) string {
 	type entry struct {
 		name string
@@ -323,16 +379,21 @@ func boundWords(bounds map[string]int) string {
 	var all []entry
 	total := 0
 	for name, n := range bounds {
-		all, total = append(all, entry{name, n}), total+n
+		total += n
+		if name != "unknown" {
+			all = append(all, entry{name, n})
+		}
 	}
 	sort.Slice(all, func(a, b int) bool {
 		return all[a].n > all[b].n || all[a].n == all[b].n && all[a].name < all[b].name
 	})
 	if len(all) == 0 {
-		return "no cell was bound by anything known"
+		return "How much of each limit every cell used"
 	}
-	if all[0].name == "unknown" {
-		return fmt.Sprintf("what bound %d of %d cells is not known", all[0].n, total)
+	parts := make([]string, len(all))
+	for i, e := range all {
+		parts[i] = fmt.Sprintf("%d by %s", e.n, boundName(e.name))
 	}
-	return fmt.Sprintf("%d of %d cells were bound by %s", all[0].n, total, boundName(all[0].name))
+	were := map[bool]string{true: " was bound", false: " were bound"}[all[0].n == 1]
+	return fmt.Sprintf("How much of each limit every cell used; of %d %s, %s", total, plural(total, "cell"), strings.Replace(list(parts), " by", were+" by", 1))
 }

@@ -215,6 +215,9 @@ func limits(v *view) []Statement {
 	if shared(v) {
 		say("Client and broker shared one machine: a cell whose client works harder leaves the broker less, and the reverse.")
 	}
+	if said := unlevel(v); said != "" {
+		say("%s", said)
+	}
 	if note := beforehandNote(v, v.Experiments); note != "" {
 		say("%s", note)
 	}
@@ -235,6 +238,36 @@ func limits(v *view) []Statement {
 		say("%d %s invalid or failed and in no figure.", t.invalid+t.failed, map[bool]string{true: "run is", false: "runs are"}[t.invalid+t.failed == 1])
 	}
 	return out
+}
+
+// unlevel counts the saturating runs whose throughput was not level within the window:
+// their figures depend on its length.
+func unlevel(v *view) string {
+	runs, of := 0, 0
+	var cells []string
+	for _, e := range v.experiments(saturating) {
+		for _, c := range ordered(e) {
+			n := 0
+			for _, r := range c.Usable {
+				of++
+				if r.WarmUp == "not_converged" {
+					n++
+				}
+			}
+			runs += n
+			if 2*n > len(c.Usable) {
+				cells = append(cells, e.Name+" "+cellLabel(e, c))
+			}
+		}
+	}
+	if runs == 0 {
+		return ""
+	}
+	said := fmt.Sprintf("In %d of %d saturating runs the halves of the window differed by more than a quarter: such a figure depends on the length of the window", runs, of)
+	if len(cells) > 0 {
+		said += "; it is so in most runs of " + list(cells)
+	}
+	return said + "."
 }
 
 // falseFindings are verdicts of a difference on a base that ran under a second name.

@@ -38,7 +38,7 @@ func machine(v *view) (Panel, error) {
 		p.Notes = append(p.Notes, "calib.json is missing: no ceiling can be drawn.")
 	} else {
 		p.Tables = append(p.Tables, calibTable(v.Calib))
-		p.Caption = fmt.Sprintf("Calibration took %s on %s in the same invocation; each limit is the median of its samples with the extremes.", chart.Plain(v.Calib.Seconds)+" s", v.Calib.Dir)
+		p.Caption = fmt.Sprintf("Calibration took %s on %s in the same invocation; each limit stands with the extremes of its samples.", chart.Plain(v.Calib.Seconds)+" s", v.Calib.Dir)
 	}
 	if v.Env != nil && len(v.Env.Advice) > 0 {
 		p.Tables = append(p.Tables, adviceTable(v.Env.Advice))
@@ -80,6 +80,14 @@ func orUnknown(s string) string {
 // fact is one line of the machine's description.
 type fact struct{ part, name, value string }
 
+// rotational is what the kernel says of the disk; of a virtual one it does not know.
+func rotational(e *result.Env) string {
+	if e.Disk.Rotational == "1" && e.CPU.Hypervisor != "" {
+		return "1 (the kernel's default for a virtual disk, which says nothing of the device behind it)"
+	}
+	return e.Disk.Rotational
+}
+
 // facts are what is kept of env.json in the report, empty ones left out.
 func facts(e *result.Env) []fact {
 	count := func(n int) string {
@@ -113,7 +121,7 @@ func facts(e *result.Env) []fact {
 		{"kernel", "release", strings.TrimSpace(e.Kernel.OS + " " + e.Kernel.Release)}, {"kernel", "distribution", e.Kernel.Distro}, {"kernel", "clock source", e.Kernel.ClockSource},
 		{"kernel", "mitigations", e.Kernel.Mitigations},
 		{"disk", "data directory", e.Disk.Path}, {"disk", "file system", strings.TrimSpace(e.Disk.FileSystem + " " + e.Disk.Options)}, {"disk", "device", e.Disk.Device},
-		{"disk", "rotational", e.Disk.Rotational}, {"disk", "scheduler", e.Disk.Scheduler}, {"disk", "write cache", e.Disk.WriteCache}, {"disk", "free", size(e.Disk.FreeBytes)},
+		{"disk", "rotational", rotational(e)}, {"disk", "scheduler", e.Disk.Scheduler}, {"disk", "write cache", e.Disk.WriteCache}, {"disk", "free", size(e.Disk.FreeBytes)},
 		{"network", "loopback MTU", count(e.Network.LoopbackMTU)}, {"network", "congestion control", e.Network.Congestion},
 		{"build", "Go", e.Build.Go}, {"build", "GOMAXPROCS", count(e.Build.GOMAXPROCS)}, {"build", "GOGC", e.Build.GOGC}, {"build", "GOMEMLIMIT", e.Build.GOMEMLIMIT},
 		{"build", "commit", commit}, {"build", "binary", e.Build.Binary},

@@ -26,11 +26,9 @@ func throughput(v *view) (Panel, error) {
 	}
 	var cells []*dataset.Cell
 	for _, e := range exps {
-		lines, beyond := v.ceilings(e)
+		lines, notes := v.ceilings(e)
 		p.Figures = append(p.Figures, cellsChart(e, dataset.Produce, "records per second acknowledged", chart.Count, chart.Wide.Width, lines))
-		if beyond != "" {
-			p.Notes = append(p.Notes, heading(e)+": beyond the axis lie "+beyond+".")
-		}
+		p.Notes = append(p.Notes, notes...)
 		p.Notes = noted(p.Notes, outliers(e, dataset.Produce, chart.Count))
 		p.Tables = append(p.Tables, cellsTable(e, dataset.Produce, "records/s", chart.Count))
 		cells = append(cells, e.Cells...)
@@ -54,7 +52,9 @@ func fetch(v *view) (Panel, error) {
 		if axis := axisOf(e, "read.engine"); axis != "" {
 			shown.Cells = along(e, axis)
 		}
-		p.Figures = append(p.Figures, cellsChart(&shown, dataset.Fetch, "records per second read", chart.Count, chart.Wide.Width, v.fetchCeiling(e)))
+		lines, note := v.fetchCeiling(e)
+		p.Notes = noted(p.Notes, note)
+		p.Figures = append(p.Figures, cellsChart(&shown, dataset.Fetch, "records per second read", chart.Count, chart.Wide.Width, lines))
 		p.Notes = noted(p.Notes, outliers(e, dataset.Fetch, chart.Count))
 		p.Tables = append(p.Tables, cellsTable(e, dataset.Fetch, "records/s", chart.Count))
 		cells = append(cells, shown.Cells...)

@@ -67,9 +67,9 @@ func validity(v *view) (Panel, error) {
 		notes = append(notes, "The folder holds no compare.json, as an interrupted invocation leaves it; intervals and verdicts were made of its finished runs when this report was written.")
 	}
 	p.Notes = notes
-	p.Lead = "Degraded runs are used, with their reasons in view; invalid ones are in no figure. What is not listed is valid."
+	p.Lead = "Degraded runs are used, with their reasons in view; invalid ones are in no figure. What is not listed is valid. Orders and blocks count from 0, as in the names of the folders; the terminal counts runs and blocks from 1."
 	table := Table{Name: "runs that are not plainly valid", Columns: []Column{
-		num("order", ""), text("experiment"), text("cell"), num("block", ""), text("status"), text("reasons and warnings"),
+		num("order", ""), text("experiment"), text("cell"), num("block", ""), text("files"), text("status"), text("reasons and warnings"),
 	}}
 	for _, r := range v.Runs {
 		why := append(append([]string(nil), r.Reasons...), r.Warnings...)
@@ -80,12 +80,12 @@ func validity(v *view) (Panel, error) {
 		if r.Status != result.Valid {
 			class = "grey"
 		}
-		table.add(class, number(float64(r.Order), fmt.Sprint(r.Order)), word(r.Experiment), word(v.nameOf(r.Experiment, r.Cell, r.Label)), number(float64(r.Block), fmt.Sprint(r.Block)),
+		table.add(class, number(float64(r.Order), fmt.Sprint(r.Order)), word(r.Experiment), word(v.nameOf(r.Experiment, r.Cell, r.Label)), number(float64(r.Block), fmt.Sprint(r.Block)), files(r.Cell, r.Block),
 			word(string(r.Status)).class(string(r.Status)), word(strings.Join(why, "; ")))
 	}
 	for _, s := range v.State.Runs {
 		if s.State == result.Failed {
-			table.add("grey", number(float64(s.Order), fmt.Sprint(s.Order)), word(""), word(v.nameOf("", s.Cell, s.Cell)), number(float64(s.Block), fmt.Sprint(s.Block)), word("failed").class("invalid"), word(s.Error))
+			table.add("grey", number(float64(s.Order), fmt.Sprint(s.Order)), word(""), word(v.nameOf("", s.Cell, s.Cell)), number(float64(s.Block), fmt.Sprint(s.Block)), files(s.Cell, s.Block), word("failed").class("invalid"), word(s.Error))
 		}
 	}
 	if len(table.Rows) > 0 {
@@ -96,6 +96,9 @@ func validity(v *view) (Panel, error) {
 	}
 	return p, nil
 }
+
+// files is where a run's files are in its folder.
+func files(cell string, block int) Cell { return wordf("cells/%s/%d", cell, block) }
 
 // nameOf names the cell of a run by its axes.
 func (v *view) nameOf(experiment, cell, fallback string) string {
