@@ -81,6 +81,20 @@ func folder(t *testing.T) *Writer {
 	return w
 }
 
+// TestCellsAreNamedInWords: the folder of a cell is a hash, a file in it says
+// which cell it is.
+func TestCellsAreNamedInWords(t *testing.T) {
+	w := folder(t)
+	r := Run{Schema: RunSchema, Experiment: "burst", Cell: "c", Label: "acks=all"}
+	if err := w.Run(r, Files{Began: time.Unix(1_700_000_000, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(w.Dir(), "cells", "c", "label.txt"))
+	if err != nil || string(text) != "burst: acks=all\n" {
+		t.Errorf("label.txt holds %q, %v", text, err)
+	}
+}
+
 func TestDamagedFilesAreNamedAndLeftOut(t *testing.T) {
 	w := folder(t)
 	for name, text := range map[string]string{"cells/a/0/run.json": "{", "calib.json": `{"schema":"calib/v9"}`, "state.json": "[]"} {

@@ -8,6 +8,7 @@
 //
 //	results/<suite>/<utc>-<commit>-<host>/
 //	  spec.yaml resolved.json plan.jsonl state.json env.json calib.json
+//	  cells/<cell>/label.txt
 //	  cells/<cell>/<block>/ run.json series.csv hist/<metric>.hgrm hist/all.hlog
 //	                        broker/{config.properties,metrics.prom,log.tail}
 //	  runs.csv compare.json bench.txt MANIFEST.sha256 report.html
@@ -63,8 +64,9 @@ type Run struct {
 	// Base is true for the cell that its experiment is compared against.
 	Base bool `json:"base"`
 	// Axes are the properties in which the cell differs from the base cell.
-	Axes  map[string]string `json:"axes"`
-	Block int               `json:"block"`
+	Axes map[string]string `json:"axes"`
+	// Block is the position of the run's block in its experiment, from 0.
+	Block int `json:"block"`
 	// Order is the position of the run in its invocation, from 0.
 	Order      int      `json:"order"`
 	Seed       uint64   `json:"seed"`

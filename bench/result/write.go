@@ -159,9 +159,13 @@ type Files struct {
 }
 
 // Run writes the files of one run, run.json last: a run with a run.json is whole.
+// label.txt beside the cell's runs says in words what the cell is.
 func (w *Writer) Run(r Run, f Files) error {
 	dir, err := filepath.Rel(w.dir, RunDir(w.dir, r.Cell, r.Block))
 	if err != nil {
+		return err
+	}
+	if err := w.Bytes(filepath.Join("cells", r.Cell, "label.txt"), []byte(r.Experiment+": "+r.Label+"\n")); err != nil {
 		return err
 	}
 	if err := w.text(filepath.Join(dir, "series.csv"), func(o io.Writer) error { return WriteSeries(o, f.Rows) }); err != nil {

@@ -118,7 +118,7 @@ func warmUp(r *result.Run, o *load.Outcome) string {
 	}
 	first, second := rate(rows[:len(rows)/2]), rate(rows[len(rows)/2:])
 	if second > 0 && (first/second > 1+convergedWithin || first/second < 1-convergedWithin) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("throughput was not level: %.0f %% in the second half of the window", 100*second/max(1e-9, first)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("throughput was not level: the second half of the window ran at %.0f %% of the first", 100*second/max(1e-9, first)))
 		return "not_converged"
 	}
 	return "converged"

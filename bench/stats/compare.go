@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"tidemark/bench/result"
@@ -248,11 +249,10 @@ func notes(f *result.Folder, c *result.Compare) []string {
 	if kinds[result.Burst] {
 		out = append(out, "Cells marked burst write a bounded number of bytes into the page cache; only sustained cells say what the disk keeps up with.")
 	}
-	for _, p := range c.Pairs {
-		if p.Verdict == result.TooFew {
-			out = append(out, "Fewer than 6 blocks in common allow no verdict; their bounds are the smallest and the largest value.")
-			break
-		}
+	few := slices.ContainsFunc(c.Cells, func(s result.CellStats) bool { return s.Interval.How == "min_max" }) ||
+		slices.ContainsFunc(c.Pairs, func(p result.Pair) bool { return p.Verdict == result.TooFew })
+	if few {
+		out = append(out, "Fewer than 6 blocks in common allow no verdict; their bounds are the smallest and the largest value.")
 	}
 	if c.NoiseRatio > 0 {
 		out = append(out, fmt.Sprintf("The base cell against itself (A/A) differs by up to %.1f %% here; no smaller effect is called faster or slower.", 100*c.NoiseRatio))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -50,8 +51,9 @@ func (p *lineProgress) Planned(plan result.Plan, folder string) {
 
 func (p *lineProgress) Note(text string) { fmt.Fprintln(p.w, text) }
 
+// Started implements run.Progress. Run and block are numbered as in the files.
 func (p *lineProgress) Started(order, total int, experiment, label string, block int, left time.Duration) {
-	p.title = fmt.Sprintf("%3d/%d  %s, block %d: %s", order+1, total, experiment, block+1, label)
+	p.title = fmt.Sprintf("%3d/%d  run %d, %s, block %d: %s", order+1, total, order, experiment, block, label)
 	p.began = time.Now()
 	if left > 0 {
 		p.title += fmt.Sprintf("  (%s left)", left)
@@ -78,7 +80,7 @@ func outcome(r *result.Run, err error) string {
 		text += ", " + count(float64(r.Fetch.AckedPerS)) + "/s out"
 	}
 	if r.Status != result.Valid {
-		text += fmt.Sprintf("  %s: %v", r.Status, r.Reasons)
+		text += fmt.Sprintf("  %s: %s", r.Status, strings.Join(r.Reasons, "; "))
 	}
 	return text
 }

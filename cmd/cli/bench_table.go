@@ -118,7 +118,11 @@ func printCells(w io.Writer, c *result.Compare) error {
 		t.Render()
 		fmt.Fprintln(w)
 	}
-	for _, note := range c.Notes {
+	notes := c.Notes
+	if len(c.Pairs) > 0 {
+		notes = append([]string{"Changes are the mean ratio to the base within the same block, not the ratio of the medians beside them."}, notes...)
+	}
+	for _, note := range notes {
 		if _, err := fmt.Fprintln(w, "!", note); err != nil {
 			return err
 		}

@@ -94,3 +94,15 @@ func TestTableFitsATerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestRunsAreNumberedAsInTheFiles: from 0, with the count of runs beside it, and
+// reasons are told apart.
+func TestRunsAreNumberedAsInTheFiles(t *testing.T) {
+	var out bytes.Buffer
+	p := &lineProgress{w: &out}
+	p.Started(34, 143, "burst", "base", 0, 0)
+	p.Finished(&result.Run{Status: result.Degraded, Reasons: []string{"one", "two"}}, nil)
+	if got := out.String(); !strings.Contains(got, " 35/143  run 34, burst, block 0: base") || !strings.Contains(got, "degraded: one; two") {
+		t.Errorf("line %q", got)
+	}
+}
