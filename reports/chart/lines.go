@@ -182,9 +182,31 @@ func (l Lines) line(c *canvas, d draw.Canvas, p *plot.Plot, s LineSeries) {
 		drawMark(d, s.Shape, m, 4, s.Ink, s.Hollow)
 		c.target(m, 12, 12, l.tip(s, q))
 		if s.Beside {
-			d.FillText(lettering(noteSize, false, s.Ink, text.XLeft, text.YCenter), vg.Point{X: m.X + 10, Y: m.Y}, s.Name)
+			label, at := lettering(noteSize, false, s.Ink, text.XLeft, text.YCenter), vg.Point{X: m.X + 10, Y: m.Y}
+			if l.crowded(d, p, m, textWidth(s.Name, noteSize, false)+16) {
+				label.XAlign, at.X = text.XRight, m.X-10
+			}
+			d.FillText(label, at, s.Name)
 		}
 	}
+}
+
+// crowded reports whether another mark lies within reach at the right of one, where
+// its name would cover it.
+func (l Lines) crowded(d draw.Canvas, p *plot.Plot, at vg.Point, reach float64) bool {
+	for _, s := range l.Series {
+		for _, q := range s.Points {
+			if !l.drawable(q) {
+				continue
+			}
+			right := (d.X(p.X.Norm(q.X.Value)) - at.X).Points()
+			away := math.Abs((d.Y(p.Y.Norm(q.Y.Value)) - at.Y).Points())
+			if right > 1 && right < reach && away < 2*noteSize {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (l Lines) unbroken(points []Point) [][]Point {

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -52,74 +53,108 @@ func wirePerRecord(c *dataset.Cell, of func(result.Run) *result.Window) float64 
 	return dataset.Median(values)
 }
 
-// ceilings are the calibrated limits of producing, in records of the base cell. Notes
-// name those too far out to draw, and those that are no limit because the base cell
-// itself exceeded them.
-func (v *view) ceilings(e *dataset.Experiment) (lines []chart.Line, notes []string) {
+// ceiling is a calibrated limit of one of a run's windows.
+type ceiling struct {
+	name   string
+	window func(result.Run) *result.Window
+	// of is the limit that holds for a cell; ok is false where none does.
+	of func(v *view, c *dataset.Cell) (l result.Limit, ok bool)
+}
+
+var (
+	loopbackCeiling = &ceiling{"loopback", producedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+		l, ok := v.nearest(loopback, c)
+		return l, ok && networked(c)
+	}}
+	writeCeiling = &ceiling{"write(2)", producedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+		return v.nearest(writes, c)
+	}}
+	sendfileCeiling = &ceiling{"sendfile, reader discards", fetchedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+		l, ok := v.Calib.Get(result.LimitSendfileDiscard)
+		return l, ok && networked(c)
+	}}
+	diskCeiling = &ceiling{"disk, O_DIRECT", producedWindow, func(v *view, _ *dataset.Cell) (result.Limit, bool) {
+		return v.Calib.Get(result.LimitDirect1M)
+	}}
+)
+
+// passed reports which base cell of the invocation went furthest beyond a limit, and
+// by what factor: such a limit was taken lower than the machine can do, and is none.
+// The disk's is another matter, for the page cache takes more than the disk.
+func (v *view) passed(k *ceiling, l result.Limit) (by *dataset.Experiment, factor float64) {
+	if k == diskCeiling {
+		return nil, 0
+	}
+	for _, e := range v.experiments(saturating) {
+		c := reference(e)
+		if c == nil {
+			continue
+		}
+		if own, ok := k.of(v, c); !ok || own.ID != l.ID {
+			continue
+		}
+		reached := median(c, func(r result.Run) float64 { return share(k.window(r), l.Value) })
+		if reached > max(1, factor) {
+			by, factor = e, reached
+		}
+	}
+	return by, factor
+}
+
+// noCeiling says of a limit that was passed why it is none; empty where it is one.
+func (v *view) noCeiling(k *ceiling, c *dataset.Cell) string {
+	l, ok := k.of(v, c)
+	if !ok {
+		return ""
+	}
+	by, factor := v.passed(k, l)
+	if by == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s was calibrated at %s (samples from %s to %s), and the base of %s reached %s of that: the calibration is lower than the run, so it is no ceiling here and is not drawn.",
+		capital(k.name), chart.ByteRate(l.Value), chart.ByteRate(l.Low), chart.ByteRate(l.High), by.Name, share100(factor))
+}
+
+// ceilings are the limits of an experiment among some kinds, in records of its base
+// cell; beyond names those too far out to draw.
+func (v *view) ceilings(e *dataset.Experiment, m dataset.Metric, kinds ...*ceiling) (lines []chart.Line, beyond string) {
 	cell := reference(e)
 	if cell == nil {
-		return nil, nil
+		return nil, ""
 	}
-	per := wirePerRecord(cell, producedWindow)
-	if per <= 0 {
-		return nil, nil
-	}
-	reached := cell.Interval(dataset.Produce).Median
 	most := 0.0
 	for _, c := range e.Cells {
-		most = math.Max(most, c.Interval(dataset.Produce).High)
+		most = math.Max(most, c.Interval(m).High)
 	}
 	var far []string
-	add := func(l result.Limit, ok bool, name string) {
-		if !ok {
-			return
+	for _, k := range kinds {
+		l, ok := k.of(v, cell)
+		per := wirePerRecord(cell, k.window)
+		if !ok || per <= 0 || v.noCeiling(k, cell) != "" {
+			continue
 		}
-		value := l.Value / per
-		label := fmt.Sprintf("%s %s", name, chart.ByteRate(l.Value))
-		if reached > value && l.ID != result.LimitDirect1M { // the page cache takes more than the disk
-			notes = append(notes, noCeiling(e, name, l, reached/value))
-			return
-		}
+		value, label := l.Value/per, fmt.Sprintf("%s %s", k.name, chart.ByteRate(l.Value))
 		lines = append(lines, chart.Line{Value: value, Label: label})
 		if value > most*chart.Reach {
 			far = append(far, fmt.Sprintf("%s (%s records/s)", label, chart.Count(value)))
 		}
 	}
-	l, ok := v.nearest(loopback, cell)
-	add(l, ok && networked(cell), "loopback")
-	l, ok = v.nearest(writes, cell)
-	add(l, ok, "write(2)")
-	if e.Kind == result.Sustained {
-		l, ok = v.Calib.Get(result.LimitDirect1M)
-		add(l, ok, "disk, O_DIRECT")
-	}
-	if len(far) > 0 {
-		notes = append(notes, heading(e)+": beyond the axis lie "+list(far)+".")
-	}
-	return lines, notes
+	return lines, list(far)
 }
 
-// noCeiling says of a calibrated limit that the base cell exceeded it by a factor.
-func noCeiling(e *dataset.Experiment, name string, l result.Limit, factor float64) string {
-	return fmt.Sprintf("%s: %s was calibrated at %s (samples from %s to %s), and the base cell reached %s of that: the calibration is lower than the run, so it is no ceiling here and is not drawn.",
-		heading(e), name, chart.ByteRate(l.Value), chart.ByteRate(l.Low), chart.ByteRate(l.High), share100(factor))
-}
-
-// fetchCeiling is the limit of reading back, or a note that it is none.
-func (v *view) fetchCeiling(e *dataset.Experiment) (lines []chart.Line, note string) {
-	cell := reference(e)
-	if cell == nil {
-		return nil, ""
+// noCeilings are the notes on limits that are none, each once over all experiments.
+func (v *view) noCeilings(exps []*dataset.Experiment, kinds ...*ceiling) []string {
+	var out []string
+	for _, k := range kinds {
+		for _, e := range exps {
+			if c := reference(e); c != nil {
+				if note := v.noCeiling(k, c); note != "" && !slices.Contains(out, note) {
+					out = append(out, note)
+				}
+			}
+		}
 	}
-	per := wirePerRecord(cell, fetchedWindow)
-	l, ok := v.Calib.Get(result.LimitSendfileDiscard)
-	if !ok || per <= 0 || !networked(cell) {
-		return nil, ""
-	}
-	if reached := cell.Interval(dataset.Fetch).Median; reached > l.Value/per {
-		return nil, noCeiling(e, "sendfile with a reader that discards", l, reached/(l.Value/per))
-	}
-	return []chart.Line{{Value: l.Value / per, Label: "sendfile, reader discards " + chart.ByteRate(l.Value)}}, ""
+	return out
 }
 
 // networked reports whether the cell's bytes cross a socket: the log driver appends in
@@ -147,36 +182,23 @@ type resource struct {
 	name  string
 	ink   chart.Ink
 	shape chart.Shape
-	// calibrated is true where the limit is a measurement, which may fall short.
-	calibrated bool
+	// limit is what was calibrated; nil where the share needs no calibration.
+	limit *ceiling
 	// used is the share in use, of one run.
 	used func(v *view, c *dataset.Cell, r result.Run) float64
 }
 
 var resources = []resource{
-	{"loopback limit, producing", chart.Series(0), chart.Circle, true, func(v *view, c *dataset.Cell, r result.Run) float64 {
-		if !networked(c) {
-			return 0
-		}
-		return share(r.Produce, v.limit(loopback, c))
-	}},
-	{"write(2) limit, producing", chart.Series(1), chart.Square, true, func(v *view, c *dataset.Cell, r result.Run) float64 {
-		return share(r.Produce, v.limit(writes, c))
-	}},
-	{"sendfile limit, fetching", chart.Series(2), chart.Triangle, true, func(v *view, c *dataset.Cell, r result.Run) float64 {
-		if !networked(c) {
-			return 0
-		}
-		l, _ := v.Calib.Get(result.LimitSendfileDiscard)
-		return share(r.Fetch, l.Value)
-	}},
-	{"busiest client thread, producing", chart.Series(3), chart.Diamond, false, func(_ *view, _ *dataset.Cell, r result.Run) float64 {
+	{"loopback limit, producing", chart.Series(0), chart.Circle, loopbackCeiling, loopbackCeiling.used},
+	{"write(2) limit, producing", chart.Series(1), chart.Square, writeCeiling, writeCeiling.used},
+	{"sendfile limit, fetching", chart.Series(2), chart.Triangle, sendfileCeiling, sendfileCeiling.used},
+	{"busiest client thread, producing", chart.Series(3), chart.Diamond, nil, func(_ *view, _ *dataset.Cell, r result.Run) float64 {
 		if r.Produce == nil {
 			return 0
 		}
 		return r.Produce.CPU.ClientMaxThread
 	}},
-	{"all processors, producing", chart.Series(4), chart.Down, false, func(v *view, _ *dataset.Cell, r result.Run) float64 {
+	{"all processors, producing", chart.Series(4), chart.Down, nil, func(v *view, _ *dataset.Cell, r result.Run) float64 {
 		if r.Produce == nil || r.Produce.WindowNs == 0 || v.Env == nil || v.Env.CPU.Logical == 0 {
 			return 0
 		}
@@ -185,9 +207,13 @@ var resources = []resource{
 	}},
 }
 
-func (v *view) limit(f sized, c *dataset.Cell) float64 {
-	l, _ := v.nearest(f, c)
-	return l.Value
+// used is how much of the limit one run of a cell used; 0 where none holds for it.
+func (k *ceiling) used(v *view, c *dataset.Cell, r result.Run) float64 {
+	l, ok := k.of(v, c)
+	if !ok {
+		return 0
+	}
+	return share(k.window(r), l.Value)
 }
 
 func share(w *result.Window, limit float64) float64 {
@@ -206,61 +232,35 @@ func distance(v *view) (Panel, error) {
 	}
 	p := Panel{
 		Lead:    "Each mark is one resource as a share of what this machine gives without a broker. The word at the right is what the harness found to bound the cell; \"not told\" where neither a processor nor waiting stood out.",
-		Caption: "Medians over usable runs. The loopback and write limits are those calibrated at the size nearest to the cell's batches; a cell may exceed 100 % of one where its requests are larger or its pages already cached. A limit that the base cell or most cells exceed is not drawn.",
+		Caption: "Medians over usable runs. The loopback and write limits are those calibrated at the size nearest to the cell's batches; a cell may exceed 100 % of one where its requests are larger or its pages already cached. A limit that a base cell exceeds is in the table and not in the picture.",
 	}
 	if v.Calib == nil {
 		p.Notes = append(p.Notes, "This invocation has no calibration, so only processor shares are shown.")
 	}
 	bounds := map[string]int{}
 	for _, e := range exps {
-		fig, table, notes := v.distanceOf(e, bounds)
-		p.Notes = append(p.Notes, notes...)
+		fig, table := v.distanceOf(e, bounds)
 		p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
 	}
+	p.Notes = append(p.Notes, v.noCeilings(exps, loopbackCeiling, writeCeiling, sendfileCeiling)...)
 	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Title = boundWords(bounds)
 	return p, nil
 }
 
-// exceeded reports whether a calibrated limit was lower than what the experiment
-// reached: in its base cell, or in most of its cells.
-func (v *view) exceeded(e *dataset.Experiment, r resource) (share float64, ok bool) {
-	if !r.calibrated {
-		return 0, false
-	}
-	of := func(c *dataset.Cell) float64 {
-		return median(c, func(run result.Run) float64 { return r.used(v, c, run) })
-	}
-	base := reference(e)
-	over, cells := 0, 0
-	for _, c := range e.Cells {
-		if x := of(c); x > 0 {
-			cells++
-			if x > 1 {
-				over++
-			}
-		}
-	}
-	if base == nil || of(base) <= 1 && 2*over <= cells {
-		return 0, false
-	}
-	return of(base), true
-}
-
-func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (fig Figure, t Table, notes []string) {
+func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure, Table) {
 	c := chart.Rows{
 		Title:    heading(e) + ": share of each limit in use",
 		Describe: "One row per cell, one mark per resource, from zero to all of it.",
 		X:        chart.AxisSpec{Label: "share of the limit in use", Format: chart.Percent, Min: 0, Max: nan},
 		Lines:    []chart.Line{{Value: 1, Label: "100 %"}},
 	}
-	t = Table{Name: heading(e), Columns: []Column{text("cell")}}
+	t := Table{Name: heading(e), Columns: []Column{text("cell")}}
 	short := map[string]bool{}
 	for _, r := range resources {
 		t.Columns = append(t.Columns, num(r.name, "% used"))
-		if share, ok := v.exceeded(e, r); ok {
+		if base := reference(e); r.limit != nil && base != nil && v.noCeiling(r.limit, base) != "" {
 			short[r.name] = true
-			notes = append(notes, fmt.Sprintf("%s: the %s is no ceiling here, its calibration is lower than what was reached (base at %s); it is in the table and not in the picture.", heading(e), r.name, share100(share)))
 		}
 	}
 	t.Columns = append(t.Columns, text("bound by"))
@@ -308,7 +308,7 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (fig Fig
 			keys = append(keys, chart.Key{Label: r.name, Ink: r.ink, Shape: r.shape})
 		}
 	}
-	return draw(heading(e), keys, c), t, notes
+	return draw(heading(e), keys, c), t
 }
 
 func baseClass(c *dataset.Cell) string {

@@ -160,7 +160,7 @@ func open(some []judged) string {
 	for i, j := range some {
 		parts[i] = fmt.Sprintf("%s (%s", j.name, changes(j.p.Ratio))
 		if j.p.Ratio.Low > 1 || j.p.Ratio.High < 1 {
-			parts[i] += " alone, but not after Holm's correction for so many comparisons"
+			parts[i] += " alone, not after Holm's correction"
 		}
 		switch need := j.p.NeedN; {
 		case need > manyBlocks:

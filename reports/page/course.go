@@ -113,9 +113,9 @@ func courseWords(all []course) string {
 	if len(all) > 1 {
 		runs = fmt.Sprintf("%d runs", len(all))
 	}
-	return fmt.Sprintf("%s records/s in the first %d seconds; lowest second %s, median second %s; the last %d seconds ran at %s of the first %d; %s (%s)",
+	return fmt.Sprintf("%s records/s in the first %d seconds; lowest second %s, median %s, highest %s; the last %d seconds ran at %s of the first %d; %s (%s)",
 		span(chart.Count, func(c course) float64 { return c.first }), firstSeconds,
-		span(chart.Count, func(c course) float64 { return c.lowest }), span(chart.Count, func(c course) float64 { return c.middle }),
+		span(chart.Count, func(c course) float64 { return c.lowest }), span(chart.Count, func(c course) float64 { return c.middle }), span(chart.Count, func(c course) float64 { return c.highest }),
 		lastSeconds, span(share100, func(c course) float64 { return c.last / c.first }), firstSeconds, said, runs)
 }
 

@@ -35,7 +35,7 @@ func TestCourse(t *testing.T) {
 	if _, ok := courseOf(seconds(func(int) int64 { return 5e6 })[:20]); ok {
 		t.Error("a run of twenty seconds has no last thirty after the first five")
 	}
-	if said := spaced(courseWords([]course{dip})); said != "6.80 M records/s in the first 5 seconds; lowest second 2.00 M, median second 10.0 M; the last 30 seconds ran at 147 % of the first 5; not level (one run, so no interval)" {
+	if said := spaced(courseWords([]course{dip})); said != "6.80 M records/s in the first 5 seconds; lowest second 2.00 M, median 10.0 M, highest 10.0 M; the last 30 seconds ran at 147 % of the first 5; not level (one run, so no interval)" {
 		t.Error(said)
 	}
 	if said := spaced(courseWords([]course{dip, flat})); !strings.Contains(said, "lowest second 2.00 M to 5.00 M") || !strings.Contains(said, "1 of 2 runs level (2 runs)") {

@@ -26,13 +26,20 @@ func throughput(v *view) (Panel, error) {
 	}
 	var cells []*dataset.Cell
 	for _, e := range exps {
-		lines, notes := v.ceilings(e)
+		kinds := []*ceiling{loopbackCeiling, writeCeiling}
+		if e.Kind == result.Sustained {
+			kinds = append(kinds, diskCeiling)
+		}
+		lines, beyond := v.ceilings(e, dataset.Produce, kinds...)
 		p.Figures = append(p.Figures, cellsChart(e, dataset.Produce, "records per second acknowledged", chart.Count, chart.Wide.Width, lines))
-		p.Notes = append(p.Notes, notes...)
+		if beyond != "" {
+			p.Notes = append(p.Notes, heading(e)+": beyond the axis lie "+beyond+".")
+		}
 		p.Notes = noted(p.Notes, outliers(e, dataset.Produce, chart.Count))
 		p.Tables = append(p.Tables, cellsTable(e, dataset.Produce, "records/s", chart.Count))
 		cells = append(cells, e.Cells...)
 	}
+	p.Notes = append(p.Notes, v.noCeilings(exps, loopbackCeiling, writeCeiling)...)
 	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Caption = caption(cells, dataset.Produce) + " Dashed lines are what this machine reaches without a broker, converted to records of the base cell."
 	return p, nil
@@ -47,19 +54,20 @@ func fetch(v *view) (Panel, error) {
 	}
 	p := Panel{Lead: "A consumer reads back from the start of the log, as fast as it can, what the produce phase wrote."}
 	var cells []*dataset.Cell
+	var pictured []*dataset.Experiment
 	for _, e := range exps {
 		shown := *e
 		if axis := axisOf(e, "read.engine"); axis != "" {
 			shown.Cells = along(e, axis)
 		}
-		lines, note := v.fetchCeiling(e)
-		p.Notes = noted(p.Notes, note)
+		lines, _ := v.ceilings(e, dataset.Fetch, sendfileCeiling)
 		p.Figures = append(p.Figures, cellsChart(&shown, dataset.Fetch, "records per second read", chart.Count, chart.Wide.Width, lines))
 		p.Notes = noted(p.Notes, outliers(e, dataset.Fetch, chart.Count))
 		p.Tables = append(p.Tables, cellsTable(e, dataset.Fetch, "records/s", chart.Count))
-		cells = append(cells, shown.Cells...)
+		cells, pictured = append(cells, shown.Cells...), append(pictured, &shown)
 	}
-	p.Title = seen(exps, dataset.Fetch, "records per second read")
+	p.Title = seen(pictured, dataset.Fetch, "records per second read")
+	p.Notes = append(p.Notes, v.noCeilings(exps, sendfileCeiling)...)
 	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Caption = caption(cells, dataset.Fetch) + " The table holds every cell, the picture those that differ in the read engine, where the experiment varies it."
 	return p, nil
