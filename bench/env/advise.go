@@ -9,7 +9,7 @@ import (
 
 // Thresholds of advice.
 const (
-	busyLoad   = 0.5 // load average per processor before a run
+	muchOthers = 0.15 // of the machine, which marks a run degraded
 	fewFiles   = 4096
 	muchSteal  = 0.01
 	leastBytes = 8 << 30
@@ -27,9 +27,13 @@ func advise(e *result.Env) []result.Advice {
 		add("CPU governor is "+e.CPU.Governor, "cores change their frequency during a run", "steadier figures, lower latency at low load",
 			"cpupower frequency-set -g performance, then tidemark bench run smoke")
 	}
-	if e.CPU.Logical > 0 && e.Load.Load1/float64(e.CPU.Logical) > busyLoad {
-		add(fmt.Sprintf("load average is %.2f on %d processors", e.Load.Load1, e.CPU.Logical), "other programs take processor time from broker and generator",
-			"narrower intervals", "stop "+strings.Join(e.Load.Processes, ", "))
+	if e.Load.OthersRatio > muchOthers {
+		test := "find out what is running, then tidemark doctor again"
+		if len(e.Load.Processes) > 0 {
+			test = "stop what need not run of " + strings.Join(e.Load.Processes, ", ")
+		}
+		add(fmt.Sprintf("other programs took %.0f %% of the machine just now", 100*e.Load.OthersRatio),
+			"they take processor time from broker and generator", "narrower intervals", test)
 	}
 	if e.CPU.StealRatio > muchSteal {
 		add(fmt.Sprintf("%.1f %% of CPU time was stolen since boot", 100*e.CPU.StealRatio), "the hypervisor runs other machines on these cores",

@@ -7,11 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
-	"sort"
 	"strings"
-	"time"
-
-	"github.com/shirou/gopsutil/v4/process"
 
 	"tidemark/bench/result"
 )
@@ -100,43 +96,6 @@ func Binary() (string, error) {
 		return "", fmt.Errorf("read this program: %w", err)
 	}
 	return result.Digest(data), nil
-}
-
-// busiest lists up to five other processes by CPU use over a tenth of a second.
-func busiest() []string {
-	out := []string{}
-	processes, err := process.Processes()
-	if err != nil {
-		return out
-	}
-	type used struct {
-		p    *process.Process
-		time float64
-	}
-	before := map[int32]float64{}
-	for _, p := range processes {
-		if t, err := p.Times(); err == nil {
-			before[p.Pid] = t.User + t.System
-		}
-	}
-	const span = 100 * time.Millisecond
-	time.Sleep(span)
-	var all []used
-	for _, p := range processes {
-		t, err := p.Times()
-		if old, ok := before[p.Pid]; err == nil && ok && p.Pid != int32(os.Getpid()) && t.User+t.System > old {
-			all = append(all, used{p, t.User + t.System - old})
-		}
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].time > all[j].time })
-	for _, u := range all[:min(5, len(all))] {
-		name, err := u.p.Name()
-		if err != nil {
-			continue // it ended meanwhile
-		}
-		out = append(out, fmt.Sprintf("%s (pid %d) %.0f%%", name, u.p.Pid, 100*u.time/span.Seconds()))
-	}
-	return out
 }
 
 // ntp says whether the clock is synchronised, by the tools that know.

@@ -215,7 +215,10 @@ func (c collector) load() {
 	} else {
 		c.unknown("load.load1", err)
 	}
-	e.Processes = busiest()
+	var err error
+	if e.OthersRatio, e.Processes, err = others(); err != nil {
+		c.unknown("load.others_ratio", err)
+	}
 	e.NTP = ntp()
 }
 

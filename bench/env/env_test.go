@@ -1,6 +1,7 @@
 package env
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -44,9 +45,30 @@ func TestAdvice(t *testing.T) {
 	if diff := cmp.Diff([]result.Advice{}, advise(&quiet)); diff != "" {
 		t.Errorf("advice for a quiet machine:\n%s", diff)
 	}
+	quiet.Load.Load1 = 4 // the build of this program, a minute ago
+	if got := advise(&quiet); len(got) != 0 {
+		t.Errorf("advice because of a load that is over: %+v", got)
+	}
 	noisy := quiet
-	noisy.CPU.Governor, noisy.Load.Load1, noisy.Disk.Tmpfs, noisy.Limits.OpenFiles = "powersave", 4, true, "1024 4096 files"
+	noisy.CPU.Governor, noisy.Load.OthersRatio, noisy.Disk.Tmpfs, noisy.Limits.OpenFiles = "powersave", 0.4, true, "1024 4096 files"
 	if got := advise(&noisy); len(got) != 4 {
 		t.Errorf("%d findings for governor, load, tmpfs and open files: %+v", len(got), got)
+	}
+}
+
+// TestOwnTimeIsNotOthers: what this process and its ancestors use is not charged
+// to others, and only processes that use much are named.
+func TestOwnTimeIsNotOthers(t *testing.T) {
+	before := usage{total: 100, busy: 50, byProcess: map[int32]float64{1: 5, 2: 5, 3: 5, 4: 5}}
+	after := usage{total: 102, busy: 51.5, byProcess: map[int32]float64{1: 5.5, 2: 5.3, 3: 5.6, 4: 5.0001, 5: 9}}
+	ratio, pids := compareUsage(before, after, map[int32]bool{1: true})
+	if ratio < 0.499 || ratio > 0.501 {
+		t.Errorf("others took %v of the machine, want 0.5", ratio)
+	}
+	if diff := cmp.Diff([]int32{3, 2}, pids); diff != "" {
+		t.Errorf("busiest others:\n%s", diff)
+	}
+	if !family()[int32(os.Getppid())] {
+		t.Error("the parent is not of the family")
 	}
 }

@@ -116,10 +116,13 @@ type EnvBuild struct {
 
 // EnvLoad is what else the machine was doing.
 type EnvLoad struct {
-	Load1     float64  `json:"load1"`
-	Load5     float64  `json:"load5"`
-	Processes []string `json:"top_processes"` // name, pid and CPU share, busiest first
-	NTP       string   `json:"ntp"`
+	Load1 float64 `json:"load1"`
+	Load5 float64 `json:"load5"`
+	// OthersRatio is the share of the machine that went to other programs in
+	// the half second before; load averages still hold what ended minutes ago.
+	OthersRatio float64  `json:"others_ratio,omitempty"`
+	Processes   []string `json:"top_processes"` // other programs: name, pid and CPU share then, busiest first
+	NTP         string   `json:"ntp"`
 }
 
 // Advice is one finding of doctor: read-only, never applied.

@@ -58,7 +58,7 @@ func printDiagnosis(w io.Writer, d diagnosis) error {
 		{"memory", fmt.Sprintf("%s, %s available, huge pages %s", gigabytes(e.Memory.TotalBytes), gigabytes(e.Memory.AvailableBytes), e.Memory.TransparentHugePages)},
 		{"kernel", fmt.Sprintf("%s %s, %s, clock %s", e.Kernel.OS, e.Kernel.Release, e.Kernel.Distro, e.Kernel.ClockSource)},
 		{"disk", fmt.Sprintf("%s on %s at %s (%s), %s free", e.Disk.FileSystem, e.Disk.Device, e.Disk.Mount, e.Disk.Options, gigabytes(e.Disk.FreeBytes))},
-		{"load", fmt.Sprintf("%.2f, busiest %v", e.Load.Load1, e.Load.Processes)},
+		{"load", fmt.Sprintf("others take %.0f %% of the machine, busiest %v; average %.2f over a minute", 100*e.Load.OthersRatio, e.Load.Processes, e.Load.Load1)},
 		{"program", fmt.Sprintf("%s, commit %s, GOMAXPROCS %d", e.Build.Go, e.Build.Commit, e.Build.GOMAXPROCS)},
 		{"comparable", e.Comparable},
 	} {
