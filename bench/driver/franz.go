@@ -197,10 +197,17 @@ func (r *franzRun) settle(p *pending, record *kgo.Record, err error) {
 		return
 	}
 	if !r.sampled || r.acks%64 == 0 {
-		r.now, r.permil = schedule.Now(), r.batches.permil()
+		r.now = schedule.Now()
+	}
+	if r.permil == 0 || r.acks%64 == 0 {
+		r.permil = r.batches.permil()
 	}
 	r.acks++
-	r.feed.Acked(Ack{Due: p.due, Sent: p.sent, Now: r.now, Records: 1, Wire: int64(len(p.value)+recordOverhead) * r.permil / 1000,
+	size, permil := int64(len(p.value)+recordOverhead), r.permil
+	if permil == 0 {
+		permil = 1000 // the client has not told of its first batch yet
+	}
+	r.feed.Acked(Ack{Due: p.due, Sent: p.sent, Now: r.now, Records: 1, Wire: size * permil / 1000,
 		Partition: record.Partition, Offset: record.Offset})
 }
 
