@@ -240,9 +240,9 @@ func TestStalledTargetIsNotHidden(t *testing.T) {
 	}
 }
 
-// TestOwnLatenessIsTheHarnesssOnly: a wait for the target and what queued up
+// TestOwnLatenessLeavesOutTheTarget: a wait for the target and what queued up
 // behind it is not the harness's, the same stall without one is, for every send.
-func TestOwnLatenessIsTheHarnesssOnly(t *testing.T) {
+func TestOwnLatenessLeavesOutTheTarget(t *testing.T) {
 	sp := newSpan(0, 100*time.Millisecond, time.Second, 1<<40)
 	sp.fix()
 	f := &feed{span: sp, records: 1, sending: newTally(sp), acking: newTally(sp)}
