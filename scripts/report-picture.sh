@@ -19,14 +19,16 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The picture has room for the headline, the first chart and the time line.
-style='<style>.panel:not(#throughput):not(#time),.contents,.panel details,.panel .note,footer{display:none}'
-style+='#throughput figure:nth-of-type(n+2){display:none}.top{padding:26px 0 20px}</style>'
+# The picture has room for the headline, the first chart and the time line, each with
+# the note without which it would mislead: compression, retention.
+style='<style>.panel:not(#throughput):not(#time),.contents,.panel details,.panel .note,footer,.about,.meta div:not(:nth-child(2)),.panel .eyebrow,#throughput h3,.top .eyebrow,#time .lead,#time .caption,#time h3{display:none}'
+style+='#throughput figure:nth-of-type(n+2){display:none}.top{padding:22px 0 16px}'
+style+='#throughput .note:last-of-type,#time .note{display:block}#throughput .legend{margin-top:16px}</style>'
 sed "s|</head>|$style</head>|" "$report" >"$work/report.html"
 
 mkdir -p "$(dirname "$out")"
 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/profile" \
-	--window-size=1200,"${HEIGHT:-1985}" --screenshot="$work/picture.png" "file://$work/report.html" >/dev/null 2>&1
+	--window-size=1200,"${HEIGHT:-2030}" --screenshot="$work/picture.png" "file://$work/report.html" >/dev/null 2>&1
 [ -s "$work/picture.png" ] || { echo "$browser wrote no picture" >&2; exit 1; }
 size=$(stat -c %s "$work/picture.png")
 if [ "$size" -gt "$most" ]; then

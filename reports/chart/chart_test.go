@@ -133,7 +133,7 @@ func sampleLines() Lines {
 		Series: []LineSeries{
 			{Name: "p50", Points: []Point{At(1, 100), At(2, 0), At(3, 200), At(4, math.NaN()), At(5, 300)}, Ink: Series(0), Shape: Circle, Label: true},
 			{Name: "p99", Points: []Point{{X: Interval{Value: 1}, Y: Interval{Value: 150, Low: 120, High: 190, Bounded: true}}, At(5, 310)}, Ink: Series(1), Shape: Square, Label: true},
-			{Name: "dots", Points: []Point{At(2, 250)}, MarksOnly: true, Beside: true, Ink: Series(2), Shape: Down, Hollow: true},
+			{Name: "dots", Points: []Point{At(2, 250)}, MarksOnly: true, Above: true, Ink: Series(2), Shape: Down, Hollow: true},
 		},
 		Bands: []Band{{From: 4, To: 9, Label: "saturated"}, {From: 0, To: 0.5, Label: "before the axis"}},
 		Rules: []Rule{{Value: 220, Label: "limit"}},

@@ -24,9 +24,9 @@ type LineSeries struct {
 	Hollow    bool
 	// Label puts the name at the right end of the line.
 	Label bool
-	// Beside puts the name beside its last mark instead.
-	Beside bool
-	Thin   bool
+	// Above puts the name over its last mark instead.
+	Above bool
+	Thin  bool
 }
 
 // Band is a shaded range of the horizontal axis.
@@ -114,7 +114,7 @@ func (l Lines) drawable(p Point) bool {
 func (l Lines) rightMargin() float64 {
 	margin := 16.0
 	for _, s := range l.Series {
-		if s.Label || s.Beside {
+		if s.Label || s.Above {
 			margin = math.Max(margin, textWidth(s.Name, noteSize, false)+22)
 		}
 	}
@@ -181,32 +181,14 @@ func (l Lines) line(c *canvas, d draw.Canvas, p *plot.Plot, s LineSeries) {
 		}
 		drawMark(d, s.Shape, m, 4, s.Ink, s.Hollow)
 		c.target(m, 12, 12, l.tip(s, q))
-		if s.Beside {
-			label, at := lettering(noteSize, false, s.Ink, text.XLeft, text.YCenter), vg.Point{X: m.X + 10, Y: m.Y}
-			if l.crowded(d, p, m, textWidth(s.Name, noteSize, false)+16) {
-				label.XAlign, at.X = text.XRight, m.X-10
+		if s.Above {
+			over := vg.Point{X: m.X, Y: m.Y + 9}
+			if q.Y.Bounded && finite(q.Y.High, l.Y.Log) {
+				over.Y = max(over.Y, at(q.X.Value, q.Y.High).Y+4)
 			}
-			d.FillText(label, at, s.Name)
+			d.FillText(lettering(noteSize, false, s.Ink, text.XCenter, text.YBottom), over, s.Name)
 		}
 	}
-}
-
-// crowded reports whether another mark lies within reach at the right of one, where
-// its name would cover it.
-func (l Lines) crowded(d draw.Canvas, p *plot.Plot, at vg.Point, reach float64) bool {
-	for _, s := range l.Series {
-		for _, q := range s.Points {
-			if !l.drawable(q) {
-				continue
-			}
-			right := (d.X(p.X.Norm(q.X.Value)) - at.X).Points()
-			away := math.Abs((d.Y(p.Y.Norm(q.Y.Value)) - at.Y).Points())
-			if right > 1 && right < reach && away < 2*noteSize {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func (l Lines) unbroken(points []Point) [][]Point {

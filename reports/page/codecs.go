@@ -138,7 +138,7 @@ func (v *view) codecs(e *dataset.Experiment, axis string) (Figure, Table) {
 			said = verdict(dataset.Produce.Name, pair)
 		}
 		c.Series = append(c.Series, chart.LineSeries{
-			Name: codec, MarksOnly: true, Ink: chart.Series(n), Shape: chart.Shape(n), Beside: true,
+			Name: codec, MarksOnly: true, Ink: chart.Series(n), Shape: chart.Shape(n), Above: true,
 			Points: []chart.Point{{X: chart.Interval{Value: size}, Y: estimate(i),
 				Tip: fmt.Sprintf("%s: ratio %s, %s records/s %s, %s", codec, chart.Plain(size), chart.Count(i.Median), bracket(i, chart.Count), said)}},
 		})

@@ -199,6 +199,9 @@ func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string 
 				if precompressed(c) && !strings.Contains(quantity, beforehand) {
 					name += " (" + beforehand + ")"
 				}
+				if len(exps) > 1 {
+					name += " in " + e.Name
+				}
 				shown = append(shown, effect{name, p})
 			case result.TooFew:
 				few++
