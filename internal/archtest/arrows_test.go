@@ -77,7 +77,7 @@ var arrows = map[string][]string{
 
 	"reports/dataset": {"bench/result", "bench/hist", "bench/stats"},
 	"reports/chart":   {},
-	"reports/page":    {"reports/dataset", "reports/chart", "bench/result"},
+	"reports/page":    {"reports/dataset", "reports/chart", "bench/result", "bench/hist"},
 }
 
 // free lists the trees that may import anything of ours.
