@@ -200,6 +200,7 @@ func (b *Broker) networkOptions() network.Options {
 		FrameTimeout:          c.FrameTimeout,
 		WriteTimeout:          c.WriteTimeout,
 		SendBuffer:            int(c.SocketSendBufferBytes),
+		LoopbackCongestion:    c.LoopbackCongestion,
 		ReceiveBuffer:         int(c.SocketReceiveBufferBytes),
 		Logger:                b.o.Logger,
 		Observe:               b.telemetry.observe,

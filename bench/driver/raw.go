@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"tidemark/bench/schedule"
+	"tidemark/internal/loopback"
 )
 
 // raw drives one broker with batches encoded before the clock starts. Per send
@@ -55,6 +56,7 @@ func (r *raw) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the leader: %w", err)
 	}
+	loopback.SetCongestion(conn, "cubic") // the driver must not be what paces
 	return conn, nil
 }
 

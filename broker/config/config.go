@@ -80,6 +80,9 @@ type Broker struct {
 	// SocketSendBufferBytes and SocketReceiveBufferBytes size the kernel's
 	// buffers; -1 leaves them to the kernel.
 	SocketSendBufferBytes, SocketReceiveBufferBytes int32
+	// LoopbackCongestion is the congestion control of connections within this
+	// machine; empty leaves them the system's.
+	LoopbackCongestion string
 	// QueuedRequestBytes is queued.max.request.bytes: the in-flight budget.
 	QueuedRequestBytes int64
 	// QueuedRequestsPerConnection bounds one connection's unanswered requests

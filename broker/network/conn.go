@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"tidemark/internal/loopback"
 	"tidemark/protocol/wire"
 )
 
@@ -69,6 +70,7 @@ func newConn(s *Server, nc net.Conn, ip netip.Addr, id uint64) *conn {
 		if raw, err := t.SyscallConn(); err == nil {
 			c.raw = raw
 		}
+		loopback.SetCongestion(t, s.o.LoopbackCongestion)
 	}
 	c.in.init(c)
 	return c

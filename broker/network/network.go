@@ -66,6 +66,9 @@ type Options struct {
 	// SendBuffer and ReceiveBuffer are SO_SNDBUF and SO_RCVBUF; 0 or less
 	// leaves them to the kernel.
 	SendBuffer, ReceiveBuffer int
+	// LoopbackCongestion names the congestion control of connections within
+	// this machine; empty leaves them the system's.
+	LoopbackCongestion string
 	// Logger gets what happens to connections; nil discards it.
 	Logger *slog.Logger
 	// Observe, if not nil, is told of each answer: the request's key and the

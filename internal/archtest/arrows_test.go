@@ -19,6 +19,7 @@ import (
 // a test may reach for whatever proves its point.
 var arrows = map[string][]string{
 	"internal/archtest":  {},
+	"internal/loopback":  {},
 	"internal/clock":     {},
 	"internal/faults":    {},
 	"internal/golden":    {},
@@ -53,7 +54,7 @@ var arrows = map[string][]string{
 	"coordinator/controller":          {"coordinator/controller/election", "coordinator/znode", "internal/clock"},
 
 	"broker/config":    {"internal/nearest"},
-	"broker/network":   {"protocol/wire", "internal/clock", "internal/invariant"},
+	"broker/network":   {"internal/loopback", "protocol/wire", "internal/clock", "internal/invariant"},
 	"broker/purgatory": {"internal/clock", "internal/timer", "internal/invariant"},
 	"broker/metadata":  {},
 	"broker/replica":   {"commitlog", "commitlog/checkpoint", "protocol/record", "engines", "broker/purgatory", "internal/vfs", "internal/clock", "internal/invariant"},
@@ -62,7 +63,7 @@ var arrows = map[string][]string{
 	"broker": {"broker/...", "coordinator/...", "engines", "internal/..."},
 
 	"bench/calibrate":        {"bench/result", "bench/schedule", "protocol/record"},
-	"bench/driver":           {"bench/schedule", "bench/workload", "commitlog", "engines", "protocol/record", "internal/vfs", "internal/clock"},
+	"bench/driver":           {"internal/loopback", "bench/schedule", "bench/workload", "commitlog", "engines", "protocol/record", "internal/vfs", "internal/clock"},
 	"bench/driver/memserver": {"protocol/wire"},
 	"bench/env":              {"bench/result"},
 	"bench/hist":             {},
