@@ -10,6 +10,7 @@ import (
 
 	"tidemark/bench/result"
 	"tidemark/bench/schedule"
+	"tidemark/internal/loopback"
 )
 
 var networkLimits = []limit{
@@ -54,6 +55,7 @@ func connect(far func(*os.File) error) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
+	loopback.SetCongestion(conn, loopback.Unpaced)
 	if err := <-accepted; err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -67,6 +69,7 @@ func acceptBlocking(l net.Listener) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	loopback.SetCongestion(conn, loopback.Unpaced)
 	f, err := conn.(*net.TCPConn).File() // in blocking mode
 	return f, errors.Join(err, conn.Close())
 }

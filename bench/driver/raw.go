@@ -56,7 +56,7 @@ func (r *raw) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the leader: %w", err)
 	}
-	loopback.SetCongestion(conn, "cubic") // the driver must not be what paces
+	loopback.SetCongestion(conn, loopback.Unpaced) // the driver must not be what paces
 	return conn, nil
 }
 

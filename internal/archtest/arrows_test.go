@@ -62,9 +62,9 @@ var arrows = map[string][]string{
 		"commitlog", "engines", "coordinator/controller", "coordinator/znode", "internal/clock", "internal/invariant"},
 	"broker": {"broker/...", "coordinator/...", "engines", "internal/..."},
 
-	"bench/calibrate":        {"bench/result", "bench/schedule", "protocol/record"},
+	"bench/calibrate":        {"internal/loopback", "bench/result", "bench/schedule", "protocol/record"},
 	"bench/driver":           {"internal/loopback", "bench/schedule", "bench/workload", "commitlog", "engines", "protocol/record", "internal/vfs", "internal/clock"},
-	"bench/driver/memserver": {"protocol/wire"},
+	"bench/driver/memserver": {"internal/loopback", "protocol/wire"},
 	"bench/env":              {"bench/result"},
 	"bench/hist":             {},
 	"bench/load":             {"bench/driver", "bench/hist", "bench/result", "bench/schedule", "bench/workload"},

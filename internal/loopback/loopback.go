@@ -13,6 +13,10 @@ import (
 	"net/netip"
 )
 
+// Unpaced is a congestion control that does not pace and that Linux has by
+// default.
+const Unpaced = "cubic"
+
 // SetCongestion gives a connection from or to a loopback address the congestion
 // control of that name, if the kernel has it; conn may be of any kind, and an
 // empty name leaves it alone. It reports whether it did so.

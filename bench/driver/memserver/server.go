@@ -15,6 +15,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/internal/loopback"
 	"tidemark/protocol/wire"
 )
 
@@ -74,6 +75,7 @@ func (s *Server) accept() {
 		if err != nil {
 			return // closed
 		}
+		loopback.SetCongestion(conn, loopback.Unpaced) // as a broker does
 		s.mu.Lock()
 		if s.closed {
 			s.mu.Unlock()
