@@ -312,6 +312,8 @@ func TestOneBenchAtATime(t *testing.T) {
 	if again, err := lock(path); err == nil {
 		again()
 		t.Error("two locks at once")
+	} else if !strings.Contains(err.Error(), fmt.Sprintf("process %d holds", os.Getpid())) {
+		t.Errorf("the refusal does not name who holds the lock: %v", err)
 	}
 	unlock()
 	unlock, err = lock(path)
