@@ -40,12 +40,17 @@ func TestResourcesReturnToBase(t *testing.T) {
 	load() // opens segments and brings pools and the runtime to the size that this load asks for
 	scrape(t, metrics)
 	base := settle(t, b, metrics, nil)
-	load()
-	after := settle(t, b, metrics, &base)
-	t.Logf("base %+v, after load %+v", base, after)
-	if !after.within(base) {
-		t.Errorf("30 s after the load the broker holds %+v, want at most the goroutines and descriptors of the base %+v and a tenth more memory", after, base)
+	// A leak grows with every round; what the runtime keeps for a while does not.
+	var after resources
+	for range 3 {
+		load()
+		after = settle(t, b, metrics, &base)
+		t.Logf("base %+v, after load %+v", base, after)
+		if after.within(base) {
+			return
+		}
 	}
+	t.Errorf("30 s after each of three loads the broker holds %+v, want at most the goroutines and descriptors of the base %+v and a tenth more memory", after, base)
 }
 
 // loadAndLeave produces and fetches from 20 clients at once and closes them all.
