@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -280,7 +281,9 @@ var libraryCases = []struct {
 		if got, _, err := c.Get("/large"); err != nil || !bytes.Equal(got, data) {
 			t.Errorf("%d bytes back, error %v", len(got), err)
 		}
-		if _, err := c.Create("/larger", bytes.Repeat([]byte("x"), 1<<20), 0, open31); !errors.Is(err, zk.ErrConnectionClosed) {
+		// The library meets the close while it reads or while it still writes.
+		_, err := c.Create("/larger", bytes.Repeat([]byte("x"), 1<<20), 0, open31)
+		if !errors.Is(err, zk.ErrConnectionClosed) && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("above jute.maxbuffer: %v, want the connection closed", err)
 		}
 	}},
