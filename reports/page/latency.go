@@ -41,21 +41,10 @@ func spectra(v *view) (Panel, error) {
 	for _, e := range paced(v) {
 		c := spectrumChart(heading(e)+": percentile spectrum", "response and service time")
 		t := spectrumTable(heading(e))
+		pair := spectrumPair{&c, &t, result.HistResponse, result.HistService, "service"}
 		for n, cell := range chosen(e) {
-			for dash, metric := range []string{result.HistResponse, result.HistService} {
-				points, err := v.Spectrum(cell, metric)
-				if errors.Is(err, fs.ErrNotExist) {
-					continue
-				}
-				if err != nil {
-					return p, err
-				}
-				s := spectrumSeries(pacedName(e, cell), points, n)
-				if dash == 1 {
-					s.Dashes, s.Label, s.Name = []float64{5, 4}, false, s.Name+", service"
-				}
-				c.Series = append(c.Series, s)
-				summaryRow(&t, pacedName(e, cell), metric, cell)
+			if _, err := pair.add(v, cell, pacedName(e, cell), n); err != nil {
+				return p, err
 			}
 		}
 		p.Figures = append(p.Figures, draw(heading(e), responseKeys, c))
@@ -66,6 +55,37 @@ func spectra(v *view) (Panel, error) {
 		return Panel{}, &MissingError{"no experiment of this invocation ran at a fixed rate; a saturating run's latency describes the harness's own queue and is not drawn"}
 	}
 	return p, v.addEndToEnd(&p)
+}
+
+// spectrumPair are two histograms of one chart and table: one is drawn solid, the
+// other dashed, its name ending in suffix.
+type spectrumPair struct {
+	chart         *chart.Lines
+	table         *Table
+	solid, dashed string
+	suffix        string
+}
+
+// add adds a cell's two spectra in the n-th colour. A histogram that was not
+// taken is left out; both reports whether the dashed one is there.
+func (p spectrumPair) add(v *view, cell *dataset.Cell, name string, n int) (both bool, err error) {
+	for _, metric := range []string{p.solid, p.dashed} {
+		points, err := v.Spectrum(cell, metric)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return both, err
+		}
+		s := spectrumSeries(name, points, n)
+		if metric == p.dashed {
+			s.Dashes, s.Label, s.Name = []float64{5, 4}, false, s.Name+", "+p.suffix
+			both = true
+		}
+		p.chart.Series = append(p.chart.Series, s)
+		summaryRow(p.table, name, metric, cell)
+	}
+	return both, nil
 }
 
 // responseKeys explain the dashes; the lines carry their own names.
@@ -237,22 +257,14 @@ func lateness(v *view) (Panel, error) {
 		c.Size.Height = 300
 		t := spectrumTable(heading(e))
 		var keys []chart.Key
+		pair := spectrumPair{&c, &t, result.HistLateness, result.HistOwnLateness, "own"}
 		for n, cell := range chosen(e) {
-			for dash, metric := range []string{result.HistLateness, result.HistOwnLateness} {
-				points, err := v.Spectrum(cell, metric)
-				if errors.Is(err, fs.ErrNotExist) {
-					continue
-				}
-				if err != nil {
-					return p, err
-				}
-				s := spectrumSeries(pacedName(e, cell), points, n)
-				if dash == 1 {
-					s.Dashes, s.Label, s.Name = []float64{5, 4}, false, s.Name+", own"
-					keys = latenessKeys
-				}
-				c.Series = append(c.Series, s)
-				summaryRow(&t, pacedName(e, cell), metric, cell)
+			both, err := pair.add(v, cell, pacedName(e, cell), n)
+			if err != nil {
+				return p, err
+			}
+			if both {
+				keys = latenessKeys
 			}
 			if late := p99Of(cell, result.HistLateness); late > worst {
 				worst, p.Title = late, latenessTitle(pacedName(e, cell), late, p99Of(cell, result.HistOwnLateness))
