@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"tidemark/internal/loopback"
+)
 
 // ownDefs are the names that Kafka does not have.
 var ownDefs = []Def{
@@ -27,7 +31,7 @@ var ownDefs = []Def{
 		"Requests of one connection that may wait for their responses; beyond it the connection is not read from.", atLeast[int32](1), own),
 	broker("socket.frame.timeout.ms", func(b *Broker) *time.Duration { return &b.FrameTimeout }, millis, "30000",
 		"How long a request that has begun to arrive may take, plus a second per 256 KiB of it.", lasting(time.Millisecond), own),
-	broker("socket.loopback.congestion.control", func(b *Broker) *string { return &b.LoopbackCongestion }, text, "cubic",
+	broker("socket.loopback.congestion.control", func(b *Broker) *string { return &b.LoopbackCongestion }, text, loopback.Unpaced,
 		"TCP congestion control of connections within this machine, if the kernel has it: one that paces, as bbr does, has nothing to pace for there and costs much. Empty leaves them the system's; other connections always have that.", nil, own),
 	broker("socket.write.timeout.ms", func(b *Broker) *time.Duration { return &b.WriteTimeout }, millis, "30000",
 		"How long a client may take to read a response, plus a second per 256 KiB of it.", lasting(time.Millisecond), own),

@@ -53,7 +53,7 @@ var arrows = map[string][]string{
 	"coordinator/controller/election": {"internal/invariant"},
 	"coordinator/controller":          {"coordinator/controller/election", "coordinator/znode", "internal/clock"},
 
-	"broker/config":    {"internal/nearest"},
+	"broker/config":    {"internal/loopback", "internal/nearest"},
 	"broker/network":   {"internal/loopback", "protocol/wire", "internal/clock", "internal/invariant"},
 	"broker/purgatory": {"internal/clock", "internal/timer", "internal/invariant"},
 	"broker/metadata":  {},
