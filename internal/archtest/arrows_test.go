@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 	"internal/invariant": {},
 	"internal/nearest":   {},
 	"internal/timer":     {"internal/clock"},
+	"internal/trace":     {},
 	"internal/vfs":       {"engines", "internal/invariant"},
 
 	"engines":            {},

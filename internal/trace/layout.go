@@ -1,0 +1,106 @@
+package trace
+
+import "fmt"
+
+// Kind is the type of an event.
+type Kind uint8
+
+// The kinds. Their names in files are those of String.
+const (
+	// Append: records From to To are in the emitter's log.
+	Append Kind = iota + 1
+	// Fsync: everything below To is on stable storage, or Error says why not.
+	Fsync
+	// Fetch: a follower asked from offset From, or was answered (Phase).
+	Fetch
+	// HW: the high watermark moved from From to To; WaitingFor is who holds it there.
+	HW
+	// ISR: the set moved, or was to move, from Old to New (Phase).
+	ISR
+	// Leader: the partition has another leader or leader epoch.
+	Leader
+	// Truncate: the emitter's log was cut from end offset From to To.
+	Truncate
+	// Purgatory: a delayed operation was parked, completed or expired (Phase).
+	Purgatory
+	// Znode: Op was done to Path in ZooKeeper, or refused (Error).
+	Znode
+	// Fault: What began or ended (Phase) at the emitter, or between it and New.
+	Fault
+	// Probe: the record Key was sent, appended, acknowledged, read … (Phase).
+	Probe
+	// Verdict: a checker found What.
+	Verdict
+	kinds
+)
+
+type field uint8
+
+const (
+	fromField field = iota
+	toField
+	leoField
+	hwField
+	recordsField
+	followerField
+	leaderField
+	oldLeaderField
+	uncleanField
+	oldField
+	newField
+	waitingField
+	correlationField
+	phaseField
+	whatField
+	keyField
+	deadlineField
+	pathField
+	opField
+	versionField
+	ownerField
+	errorField
+	whyField
+	fieldCount
+)
+
+// fieldNames are the names in files.
+var fieldNames = [fieldCount]string{
+	"from", "to", "leo", "hw", "records", "follower", "leader", "old_leader", "unclean", "old", "new", "waiting_for",
+	"correlation", "phase", "what", "key", "deadline_ns", "path", "op", "version", "owner", "error", "why",
+}
+
+// layouts is the one table of what each kind carries, in the order of writing.
+var layouts = [kinds]struct {
+	name   string
+	fields []field
+}{
+	Append:    {"append", []field{fromField, toField, recordsField, hwField}},
+	Fsync:     {"fsync", []field{toField, leoField, errorField}},
+	Fetch:     {"fetch", []field{phaseField, followerField, correlationField, fromField, recordsField, leoField, hwField, errorField}},
+	HW:        {"hw", []field{fromField, toField, leoField, waitingField}},
+	ISR:       {"isr", []field{phaseField, oldField, newField, versionField, whyField}},
+	Leader:    {"leader", []field{oldLeaderField, leaderField, newField, uncleanField, whyField}},
+	Truncate:  {"truncate", []field{fromField, toField, hwField, whyField}},
+	Purgatory: {"purgatory", []field{phaseField, whatField, keyField, deadlineField, errorField}},
+	Znode:     {"znode", []field{opField, pathField, versionField, ownerField, errorField, whyField}},
+	Fault:     {"fault", []field{phaseField, whatField, newField, whyField}},
+	Probe:     {"probe", []field{phaseField, keyField, fromField, errorField}},
+	Verdict:   {"verdict", []field{whatField, whyField}},
+}
+
+// String is the kind's name in files.
+func (k Kind) String() string {
+	if k == 0 || k >= kinds {
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+	return layouts[k].name
+}
+
+func kindOf(name string) (Kind, bool) {
+	for k := Kind(1); k < kinds; k++ {
+		if layouts[k].name == name {
+			return k, true
+		}
+	}
+	return 0, false
+}
