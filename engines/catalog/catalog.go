@@ -5,6 +5,7 @@ package catalog
 import (
 	"tidemark/engines"
 	appendbuffered "tidemark/engines/append/buffered"
+	"tidemark/engines/append/direct"
 	appendmapped "tidemark/engines/append/mapped"
 	readmapped "tidemark/engines/read/mapped"
 	"tidemark/engines/read/pread"
@@ -16,6 +17,7 @@ func Builtin() engines.Catalog {
 	return engines.Catalog{}.
 		WithAppend(appendbuffered.Spec()).
 		WithAppend(appendmapped.Spec()).
+		WithAppend(direct.Spec()).
 		WithRead(pread.Spec()).
 		WithRead(sendfile.Spec()).
 		WithRead(readmapped.Spec())
