@@ -166,8 +166,9 @@ func (s *sample) burst(name string, size int64, rate float64, specs []cellSpec) 
 	e := s.experiment(name, result.Burst, axesOf(specs))
 	for i, c := range specs {
 		cell := result.PlanCell{ID: fmt.Sprintf("%s%02d", name[len(name)-4:], i), Label: "base", Base: c.axis == "", Driver: "raw", Target: "process", Axes: map[string]string{}, Config: map[string]string{"entropy": "0.5"}}
+		cell.Config["storage.read.engine"] = "sendfile"
 		if c.axis != "" {
-			cell.Axes[c.axis], cell.Label = c.value, c.value
+			cell.Axes[c.axis], cell.Config[c.axis], cell.Label = c.value, c.value, c.value
 		}
 		e.Cells = append(e.Cells, cell)
 		for b := range s.blocks {
@@ -388,7 +389,12 @@ func (s *sample) calib() result.Calib {
 	add(result.LimitLoopback16K, "loopback TCP, 16 KiB writes", result.UnitBytesPerS, 2.4e9)
 	add(result.LimitLoopback64K, "loopback TCP, 64 KiB writes", result.UnitBytesPerS, 4.4e9)
 	add(result.LimitLoopback1M, "loopback TCP, 1 MiB writes", result.UnitBytesPerS, 4.5e9)
+	add(result.LimitStore16K, "loopback TCP, appended 16 KiB at a time", result.UnitBytesPerS, 1.6e9)
+	add(result.LimitStore64K, "loopback TCP, appended 64 KiB at a time", result.UnitBytesPerS, 2.4e9)
+	add(result.LimitStore1M, "loopback TCP, appended 1 MiB at a time", result.UnitBytesPerS, 2.9e9)
 	add(result.LimitSendfileDiscard, "sendfile(2), reader discards", result.UnitBytesPerS, 4.6e9)
+	add(result.LimitCopyDiscard, "pread(2) and write(2), reader discards", result.UnitBytesPerS, 3.8e9)
+	add(result.LimitMappedDiscard, "write(2) of a mapping, reader discards", result.UnitBytesPerS, 4.4e9)
 	add(result.LimitSync4K, "fdatasync after 4 KiB", result.UnitNs, 200e3)
 	add(result.LimitGroup8, "group commit, 8 waiters", result.UnitPerS, 20e3)
 	add(result.LimitLZ4Compress, "lz4, compressing", result.UnitBytesPerS, 0.6e9)

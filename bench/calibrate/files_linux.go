@@ -36,8 +36,8 @@ func openDirect(path string, size int) (*os.File, []byte, error) {
 // callSize bounds one sendfile(2); it is the read engine's.
 const callSize = 32 << 10
 
-// sendAll moves n bytes of f to conn by sendfile(2) and moves offset along.
-func sendAll(conn *net.TCPConn, f *os.File, offset *int64, n int) error {
+// sendAll moves n bytes of f from offset on to conn by sendfile(2).
+func sendAll(conn *net.TCPConn, f *os.File, offset int64, n int) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func sendAll(conn *net.TCPConn, f *os.File, offset *int64, n int) error {
 	err = raw.Write(func(fd uintptr) bool {
 		for n > 0 {
 			var sent int
-			sent, failed = unix.Sendfile(int(fd), file, offset, min(callSize, n))
+			sent, failed = unix.Sendfile(int(fd), file, &offset, min(callSize, n))
 			switch {
 			case failed == unix.EINTR:
 			case failed != nil:
@@ -67,30 +67,64 @@ func sendAll(conn *net.TCPConn, f *os.File, offset *int64, n int) error {
 	return failed
 }
 
-// receive takes bytes of a blocking socket until it ends and counts them; it
-// waits until lowWater bytes are there. Discarding drops them in the kernel.
-func receive(f *os.File, lowWater int, discards bool, arrived *atomic.Int64) error {
+// reading is a receiver that copies into a buffer, which stays in the processor's
+// cache.
+func reading(f *os.File, w way, _ string, arrived *atomic.Int64) error {
+	return receive(f, w, make([]byte, 64<<10), 0, arrived, func([]byte) error { return nil })
+}
+
+// discarding is a receiver that drops the bytes in the kernel.
+func discarding(f *os.File, w way, _ string, arrived *atomic.Int64) error {
+	return receive(f, w, make([]byte, 1<<20), unix.MSG_TRUNC, arrived, func([]byte) error { return nil })
+}
+
+// storing is a receiver that appends to a file of its own, a piece at a time, as a
+// log does that does nothing else with them. The file begins anew before it would
+// crowd the page cache.
+func storing(piece int) receiver {
+	return func(f *os.File, w way, dir string, arrived *atomic.Int64) error {
+		file, err := os.CreateTemp(dir, "stored-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }() // scratch
+		var size int64
+		return receive(f, w, make([]byte, piece), unix.MSG_WAITALL, arrived, func(p []byte) error {
+			if size >= 512<<20 {
+				if err := file.Truncate(0); err != nil {
+					return err
+				}
+				size = 0
+			}
+			n, err := file.WriteAt(p, size)
+			size += int64(n)
+			return err
+		})
+	}
+}
+
+// receive takes bytes of a blocking socket into buf until it ends, has take see them
+// and counts them; it waits until the way's low-water mark is reached.
+func receive(f *os.File, w way, buf []byte, flags int, arrived *atomic.Int64, take func([]byte) error) error {
 	fd := int(f.Fd())
-	if lowWater > 0 {
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, lowWater); err != nil {
+	if w.lowWater > 0 {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, w.lowWater); err != nil {
 			return fmt.Errorf("low-water mark: %w", err)
 		}
 	}
-	size, flags := receiveBytes, 0
-	if discards {
-		size, flags = 1<<20, unix.MSG_TRUNC
-	}
-	buf := make([]byte, size)
 	for {
 		n, _, err := unix.Recvfrom(fd, buf, flags)
 		switch {
 		case err == unix.EINTR:
+			continue
 		case err != nil:
 			return fmt.Errorf("receive: %w", err)
 		case n == 0:
 			return nil
-		default:
-			arrived.Add(int64(n))
 		}
+		if err := take(buf[:n]); err != nil {
+			return err
+		}
+		arrived.Add(int64(n))
 	}
 }

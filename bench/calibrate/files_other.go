@@ -18,15 +18,12 @@ func mapFile(*os.File, int) ([]byte, func() error, error) { return nil, nil, err
 
 func openDirect(string, int) (*os.File, []byte, error) { return nil, nil, errLinux }
 
-func sendAll(*net.TCPConn, *os.File, *int64, int) error { return errLinux }
+func sendAll(*net.TCPConn, *os.File, int64, int) error { return errLinux }
 
-// receive reads until the connection ends; only Linux discards in the kernel
-// and waits for a low-water mark in a blocking read.
-func receive(f *os.File, _ int, discards bool, arrived *atomic.Int64) error {
-	if discards {
-		return errLinux
-	}
-	buf := make([]byte, receiveBytes)
+// reading reads until the connection ends; only Linux discards in the kernel and
+// waits for a low-water mark in a blocking read.
+func reading(f *os.File, _ way, _ string, arrived *atomic.Int64) error {
+	buf := make([]byte, 64<<10)
 	for {
 		n, err := f.Read(buf)
 		arrived.Add(int64(n))
@@ -37,3 +34,7 @@ func receive(f *os.File, _ int, discards bool, arrived *atomic.Int64) error {
 		}
 	}
 }
+
+func discarding(*os.File, way, string, *atomic.Int64) error { return errLinux }
+
+func storing(int) receiver { return discarding }

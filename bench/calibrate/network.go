@@ -14,11 +14,16 @@ import (
 )
 
 var networkLimits = []limit{
-	{result.LimitLoopback16K, "TCP over loopback, 16 KiB a write, reader reads", result.UnitBytesPerS, streaming(false, writing(16<<10))},
-	{result.LimitLoopback64K, "TCP over loopback, 64 KiB a write, reader reads", result.UnitBytesPerS, streaming(false, writing(64<<10))},
-	{result.LimitLoopback1M, "TCP over loopback, 1 MiB a write, reader reads", result.UnitBytesPerS, streaming(false, writing(1<<20))},
-	{result.LimitSendfileRead, "sendfile(2) from page cache to loopback, reader reads", result.UnitBytesPerS, streaming(false, sendingFile)},
-	{result.LimitSendfileDiscard, "sendfile(2) from page cache to loopback, reader discards", result.UnitBytesPerS, streaming(true, sendingFile)},
+	{result.LimitLoopback16K, "TCP over loopback, 16 KiB a write, reader reads", result.UnitBytesPerS, streaming(reading, writing(16<<10))},
+	{result.LimitLoopback64K, "TCP over loopback, 64 KiB a write, reader reads", result.UnitBytesPerS, streaming(reading, writing(64<<10))},
+	{result.LimitLoopback1M, "TCP over loopback, 1 MiB a write, reader reads", result.UnitBytesPerS, streaming(reading, writing(1<<20))},
+	{result.LimitStore16K, "TCP over loopback, reader appends 16 KiB at a time to a file", result.UnitBytesPerS, streaming(storing(16<<10), writing(16<<10))},
+	{result.LimitStore64K, "TCP over loopback, reader appends 64 KiB at a time to a file", result.UnitBytesPerS, streaming(storing(64<<10), writing(64<<10))},
+	{result.LimitStore1M, "TCP over loopback, reader appends 1 MiB at a time to a file", result.UnitBytesPerS, streaming(storing(1<<20), writing(1<<20))},
+	{result.LimitSendfileRead, "sendfile(2) from page cache to loopback, reader reads", result.UnitBytesPerS, streaming(reading, sendingFile)},
+	{result.LimitSendfileDiscard, "sendfile(2) from page cache to loopback, reader discards", result.UnitBytesPerS, streaming(discarding, sendingFile)},
+	{result.LimitCopyDiscard, "pread(2) from page cache and write(2) to loopback, reader discards", result.UnitBytesPerS, streaming(discarding, copyingFile)},
+	{result.LimitMappedDiscard, "write(2) of a mapped file to loopback, reader discards", result.UnitBytesPerS, streaming(discarding, sendingMapping)},
 	{result.LimitPingTight, "100-byte round trip over loopback, one after the other", result.UnitNs, pingPong(0)},
 	{result.LimitPingPaced, "100-byte round trip over loopback, one a millisecond", result.UnitNs, pingPong(time.Millisecond)},
 }

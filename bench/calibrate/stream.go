@@ -26,8 +26,9 @@ var ways = []way{{1, 0}, {2, 0}, {1, 256 << 10}, {2, 256 << 10}}
 // warm is how long a stream runs before it counts.
 const warm = 10 * time.Millisecond
 
-// receiveBytes is a receiver's buffer, which stays in the processor's cache.
-const receiveBytes = 64 << 10
+// receiver takes what comes on a connection until it ends and counts it. dir is for
+// its files.
+type receiver func(f *os.File, w way, dir string, arrived *atomic.Int64) error
 
 // stream is one way's open connections. send is made anew for each of them.
 type stream struct {
@@ -38,7 +39,7 @@ type stream struct {
 
 // streaming takes a limit over all the ways in turn. prepare returns what moves
 // one piece to a connection, and how to clean up.
-func streaming(discards bool, prepare func(dir string) (sender func(*net.TCPConn) func() error, close func() error, err error)) func(string, time.Duration) (sampler, error) {
+func streaming(receive receiver, prepare func(dir string) (sender func(*net.TCPConn) func() error, close func() error, err error)) func(string, time.Duration) (sampler, error) {
 	return func(dir string, each time.Duration) (sampler, error) {
 		sender, done, err := prepare(dir)
 		if err != nil {
@@ -53,7 +54,7 @@ func streaming(discards bool, prepare func(dir string) (sender func(*net.TCPConn
 			return errors.Join(append(errs, done())...)
 		}
 		for _, w := range ways {
-			s, err := openStream(w, discards, sender)
+			s, err := openStream(w, receive, dir, sender)
 			if err != nil {
 				return sampler{}, errors.Join(err, closeAll())
 			}
@@ -69,10 +70,10 @@ func streaming(discards bool, prepare func(dir string) (sender func(*net.TCPConn
 	}
 }
 
-func openStream(w way, discards bool, sender func(*net.TCPConn) func() error) (*stream, error) {
+func openStream(w way, receive receiver, dir string, sender func(*net.TCPConn) func() error) (*stream, error) {
 	s := &stream{}
 	for range w.connections {
-		p, err := connect(func(f *os.File) error { return receive(f, w.lowWater, discards, &s.arrived) })
+		p, err := connect(func(f *os.File) error { return receive(f, w, dir, &s.arrived) })
 		if err != nil {
 			return nil, errors.Join(err, s.close())
 		}
@@ -146,26 +147,83 @@ func writing(size int) func(string) (func(*net.TCPConn) func() error, func() err
 // cachedBytes is the file that is sent again and again, turnBytes a turn, which
 // is what one fetch of a partition asks for.
 const (
-	cachedBytes = 64 << 20
+	cachedBytes = 512 << 20
 	turnBytes   = 1 << 20
 )
 
-// sendingFile sends a file that is in the page cache, as the read engine does.
-func sendingFile(dir string) (func(*net.TCPConn) func() error, func() error, error) {
+// cachedFile makes a file that is in the page cache.
+func cachedFile(dir string) (*os.File, error) {
 	f, err := os.Create(filepath.Join(dir, "cached"))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Write(make([]byte, cachedBytes)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// turns calls send with the start of each turn through the cached file, for ever.
+func turns(send func(offset int64) error) func() error {
+	var offset int64
+	return func() error {
+		err := send(offset)
+		offset = (offset + turnBytes) % cachedBytes
+		return err
+	}
+}
+
+// sendingFile sends a file that is in the page cache, as the read engine sendfile
+// does.
+func sendingFile(dir string) (func(*net.TCPConn) func() error, func() error, error) {
+	f, err := cachedFile(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := f.Write(make([]byte, cachedBytes)); err != nil {
+	return func(conn *net.TCPConn) func() error {
+		return turns(func(offset int64) error { return sendAll(conn, f, offset, turnBytes) })
+	}, f.Close, nil
+}
+
+// copyingFile copies it through a buffer that stays in the processor's cache, as
+// the read engine pread does.
+func copyingFile(dir string) (func(*net.TCPConn) func() error, func() error, error) {
+	f, err := cachedFile(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(conn *net.TCPConn) func() error {
+		buf := make([]byte, 64<<10)
+		return turns(func(offset int64) error {
+			for end := offset + turnBytes; offset < end; offset += int64(len(buf)) {
+				if _, err := f.ReadAt(buf, offset); err != nil {
+					return err
+				}
+				if _, err := conn.Write(buf); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}, f.Close, nil
+}
+
+// sendingMapping writes a mapping of it, as the read engine mapped does.
+func sendingMapping(dir string) (func(*net.TCPConn) func() error, func() error, error) {
+	f, err := cachedFile(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	mapping, unmap, err := mapFile(f, cachedBytes)
+	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
 	return func(conn *net.TCPConn) func() error {
-		var offset int64
-		return func() error {
-			if offset == cachedBytes {
-				offset = 0
-			}
-			return sendAll(conn, f, &offset, turnBytes)
-		}
-	}, f.Close, nil
+			return turns(func(offset int64) error {
+				_, err := conn.Write(mapping[offset : offset+turnBytes])
+				return err
+			})
+		}, func() error {
+			return errors.Join(unmap(), f.Close())
+		}, nil
 }

@@ -20,8 +20,16 @@ type sized []struct {
 
 var (
 	loopback = sized{{16 << 10, result.LimitLoopback16K}, {64 << 10, result.LimitLoopback64K}, {1 << 20, result.LimitLoopback1M}}
+	stores   = sized{{16 << 10, result.LimitStore16K}, {64 << 10, result.LimitStore64K}, {1 << 20, result.LimitStore1M}}
 	writes   = sized{{16 << 10, result.LimitWrite16K}, {64 << 10, result.LimitWrite64K}, {1 << 20, result.LimitWrite1M}}
 )
+
+// methods are the limits of the ways in which read engines send.
+var methods = map[string]string{
+	"pread":    result.LimitCopyDiscard,
+	"sendfile": result.LimitSendfileDiscard,
+	"mapped":   result.LimitMappedDiscard,
+}
 
 // nearest is the limit of a family taken at the size nearest to a cell's batches,
 // by ratio; cells whose client decides count as 64 KiB.
@@ -66,17 +74,33 @@ var (
 		l, ok := v.nearest(loopback, c)
 		return l, ok && networked(c)
 	}}
-	writeCeiling = &ceiling{"write(2)", producedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
-		return v.nearest(writes, c)
+	storeCeiling = &ceiling{"receive and append", producedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+		l, ok := v.nearest(stores, c)
+		return l, ok && networked(c)
 	}}
-	sendfileCeiling = &ceiling{"sendfile, reader discards", fetchedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
-		l, ok := v.Calib.Get(result.LimitSendfileDiscard)
+	writeCeiling = &ceiling{"write(2)", producedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+		l, ok := v.nearest(writes, c)
+		return l, ok && !networked(c)
+	}}
+	copyCeiling     = sentCeiling("pread and write", result.LimitCopyDiscard)
+	mappedCeiling   = sentCeiling("write of a mapping", result.LimitMappedDiscard)
+	sendfileCeiling = sentCeiling("sendfile", result.LimitSendfileDiscard)
+	methodCeiling   = &ceiling{"read method", fetchedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+		l, ok := v.Calib.Get(methods[c.Config["storage.read.engine"]])
 		return l, ok && networked(c)
 	}}
 	diskCeiling = &ceiling{"disk, O_DIRECT", producedWindow, func(v *view, _ *dataset.Cell) (result.Limit, bool) {
 		return v.Calib.Get(result.LimitDirect1M)
 	}}
 )
+
+// sentCeiling is the limit of one way to send what is in the page cache.
+func sentCeiling(name, id string) *ceiling {
+	return &ceiling{name + ", reader discards", fetchedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+		l, ok := v.Calib.Get(id)
+		return l, ok && networked(c)
+	}}
+}
 
 // passed reports which base cell of the invocation went furthest beyond a limit, and
 // by what factor: such a limit was taken lower than the machine can do, and is none.
@@ -190,8 +214,9 @@ type resource struct {
 
 var resources = []resource{
 	{"loopback limit, producing", chart.Series(0), chart.Circle, loopbackCeiling, loopbackCeiling.used},
+	{"limit of receiving and appending", chart.Series(1), chart.Square, storeCeiling, storeCeiling.used},
 	{"write(2) limit, producing", chart.Series(1), chart.Square, writeCeiling, writeCeiling.used},
-	{"sendfile limit, fetching", chart.Series(2), chart.Triangle, sendfileCeiling, sendfileCeiling.used},
+	{"limit of its read method, fetching", chart.Series(2), chart.Triangle, methodCeiling, methodCeiling.used},
 	{"busiest client thread, producing", chart.Series(3), chart.Diamond, nil, func(_ *view, _ *dataset.Cell, r result.Run) float64 {
 		if r.Produce == nil {
 			return 0
@@ -232,7 +257,7 @@ func distance(v *view) (Panel, error) {
 	}
 	p := Panel{
 		Lead:    "Each mark is one resource as a share of what this machine gives without a broker. The word at the right is what the harness found to bound the cell; \"not told\" where neither a processor nor waiting stood out.",
-		Caption: "Medians over usable runs. The loopback and write limits are those calibrated at the size nearest to the cell's batches; a cell may exceed 100 % of one where its requests are larger or its pages already cached. A limit that a base cell exceeds is in the table and not in the picture.",
+		Caption: "Medians over usable runs. The loopback, appending and write limits are those calibrated at the size nearest to the cell's batches, the read method's is what pread, sendfile or a mapping reach with no protocol around them; a cell may exceed 100 % of one where its requests are larger or its pages already cached. A limit that a base cell exceeds is in the table and not in the picture.",
 	}
 	if v.Calib == nil {
 		p.Notes = append(p.Notes, "This invocation has no calibration, so only processor shares are shown.")
@@ -242,7 +267,7 @@ func distance(v *view) (Panel, error) {
 		fig, table := v.distanceOf(e, bounds)
 		p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
 	}
-	p.Notes = append(p.Notes, v.noCeilings(exps, loopbackCeiling, writeCeiling, sendfileCeiling)...)
+	p.Notes = append(p.Notes, v.noCeilings(exps, loopbackCeiling, storeCeiling, writeCeiling, methodCeiling)...)
 	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Title = boundWords(bounds)
 	return p, nil
@@ -257,7 +282,8 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 	}
 	t := Table{Name: heading(e), Columns: []Column{text("cell")}}
 	short := map[string]bool{}
-	for _, r := range resources {
+	shown := slices.DeleteFunc(slices.Clone(resources), func(r resource) bool { return !v.usedBy(r, e) })
+	for _, r := range shown {
 		t.Columns = append(t.Columns, num(r.name, "% used"))
 		if base := reference(e); r.limit != nil && base != nil && v.noCeiling(r.limit, base) != "" {
 			short[r.name] = true
@@ -276,7 +302,7 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 		row := chart.Row{Group: rowGroup(cell), Label: label, Bold: cell.Base, Note: boundName(bound)}
 		line := []Cell{nameCell(e, cell)}
 		tip := []string{axes(cell, e.Axes)}
-		for _, r := range resources {
+		for _, r := range shown {
 			value := median(cell, func(run result.Run) float64 { return r.used(v, cell, run) })
 			if value <= 0 {
 				line = append(line, number(nan, ""))
@@ -303,12 +329,19 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 	if most > 2 { // far beyond a limit, a linear axis would crowd all that lies below it
 		c.X.Log, c.X.Min, c.X.Label = true, nan, c.X.Label+", logarithmic"
 	}
-	for _, r := range resources {
+	for _, r := range shown {
 		if used[r.name] {
 			keys = append(keys, chart.Key{Label: r.name, Ink: r.ink, Shape: r.shape})
 		}
 	}
 	return draw(heading(e), keys, c), t
+}
+
+// usedBy reports whether any cell of the experiment used a resource.
+func (v *view) usedBy(r resource, e *dataset.Experiment) bool {
+	return slices.ContainsFunc(e.Cells, func(c *dataset.Cell) bool {
+		return median(c, func(run result.Run) float64 { return r.used(v, c, run) }) > 0
+	})
 }
 
 func baseClass(c *dataset.Cell) string {

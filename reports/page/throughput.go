@@ -26,7 +26,7 @@ func throughput(v *view) (Panel, error) {
 	}
 	var cells []*dataset.Cell
 	for _, e := range exps {
-		kinds := []*ceiling{loopbackCeiling, writeCeiling}
+		kinds := []*ceiling{loopbackCeiling, storeCeiling, writeCeiling}
 		if e.Kind == result.Sustained {
 			kinds = append(kinds, diskCeiling)
 		}
@@ -39,7 +39,7 @@ func throughput(v *view) (Panel, error) {
 		p.Tables = append(p.Tables, cellsTable(e, dataset.Produce, "records/s", chart.Count))
 		cells = append(cells, e.Cells...)
 	}
-	p.Notes = append(p.Notes, v.noCeilings(exps, loopbackCeiling, writeCeiling)...)
+	p.Notes = append(p.Notes, v.noCeilings(exps, loopbackCeiling, storeCeiling, writeCeiling)...)
 	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Caption = caption(cells, dataset.Produce) + " Dashed lines are what this machine reaches without a broker, converted to records of the base cell."
 	return p, nil
@@ -60,14 +60,14 @@ func fetch(v *view) (Panel, error) {
 		if axis := axisOf(e, "read.engine"); axis != "" {
 			shown.Cells = along(e, axis)
 		}
-		lines, _ := v.ceilings(e, dataset.Fetch, sendfileCeiling)
+		lines, _ := v.ceilings(e, dataset.Fetch, copyCeiling, mappedCeiling, sendfileCeiling)
 		p.Figures = append(p.Figures, cellsChart(&shown, dataset.Fetch, "records per second read", chart.Count, chart.Wide.Width, lines))
 		p.Notes = noted(p.Notes, outliers(e, dataset.Fetch, chart.Count))
 		p.Tables = append(p.Tables, cellsTable(e, dataset.Fetch, "records/s", chart.Count))
 		cells, pictured = append(cells, shown.Cells...), append(pictured, &shown)
 	}
 	p.Title = seen(pictured, dataset.Fetch, "records per second read")
-	p.Notes = append(p.Notes, v.noCeilings(exps, sendfileCeiling)...)
+	p.Notes = append(p.Notes, v.noCeilings(exps, copyCeiling, mappedCeiling, sendfileCeiling)...)
 	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Caption = caption(cells, dataset.Fetch) + " The table holds every cell, the picture those that differ in the read engine, where the experiment varies it."
 	return p, nil
