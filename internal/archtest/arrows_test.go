@@ -68,6 +68,8 @@ var arrows = map[string][]string{
 	"bench/driver/memserver": {"internal/loopback", "protocol/wire"},
 	"bench/env":              {"bench/result"},
 	"bench/hist":             {},
+	"bench/ledger":           {"internal/invariant"},
+	"bench/check":            {"bench/ledger"},
 	"bench/load":             {"bench/driver", "bench/hist", "bench/result", "bench/schedule", "bench/workload"},
 	"bench/result":           {"bench/hist"},
 	"bench/run":              {"bench/...", "engines"},

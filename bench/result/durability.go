@@ -1,0 +1,72 @@
+package result
+
+// DurabilitySchema is the schema of durability.json.
+const DurabilitySchema = "durability/v1"
+
+// Durability is durability.json: what the trials of trials.csv say of each cell,
+// and whether that is what it has to be.
+type Durability struct {
+	Schema string `json:"schema"`
+	// Experiment is the one whose cells were tested; its runs are the throughput.
+	Experiment string     `json:"experiment"`
+	Fault      string     `json:"fault"`
+	Planned    int        `json:"planned"` // faults
+	Done       int        `json:"done"`
+	Cells      []CellLoss `json:"cells"`
+	// Gates are what must hold; a failed one fails the invocation.
+	Gates []Gate `json:"gates"`
+}
+
+// CellLoss is one cell over its trials.
+type CellLoss struct {
+	Cell  string `json:"cell"`
+	Label string `json:"label"`
+	// Keeps is true where no acknowledged record may be lost.
+	Keeps bool `json:"keeps"`
+	// Trials is n, Lossy is k: in how many of them an acknowledged record was lost.
+	Trials int `json:"trials"`
+	Lossy  int `json:"lossy"`
+	// Loss is the probability that a fault loses an acknowledged record.
+	Loss  Probability `json:"loss"`
+	Acked int64       `json:"acked"` // over all trials
+	// Records and RecoveryPointMs are what a trial lost, those that lost nothing
+	// included as 0.
+	Records         Spread `json:"lost_records"`
+	RecoveryPointMs Spread `json:"recovery_point_ms"`
+	UnavailableMs   Spread `json:"unavailable_ms"`
+	// Debt is the broker's count at the fault; its Known is how many trials have
+	// one. Beyond is in how many of them more was lost than that.
+	Debt   Spread `json:"debt_records"`
+	Known  int    `json:"debt_known"`
+	Beyond int    `json:"beyond_debt"`
+	// DebtPerLoss is mean debt ÷ mean loss, 0 where nothing was lost.
+	DebtPerLoss float64 `json:"debt_per_loss"`
+	// Wrong counts duplicate, reordered, corrupt, phantom and inconsistent records.
+	Wrong int64 `json:"wrong"`
+}
+
+// Probability is k of n with its 95 % interval.
+type Probability struct {
+	Estimate float64 `json:"estimate"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	// How is clopper_pearson, or one_sided where nothing or everything was seen:
+	// then the other end is the bound.
+	How string `json:"how"`
+}
+
+// Spread is how a figure varies over trials.
+type Spread struct {
+	Median float64 `json:"median"`
+	P95    float64 `json:"p95"`
+	Max    float64 `json:"max"`
+	Mean   float64 `json:"mean"`
+}
+
+// Gate is a statement that must hold.
+type Gate struct {
+	Name  string `json:"name"`
+	Holds bool   `json:"holds"`
+	// Why says what was seen.
+	Why string `json:"why"`
+}
