@@ -54,6 +54,8 @@ var arrows = map[string][]string{
 	"coordinator/controller/election": {"internal/invariant"},
 	"coordinator/controller":          {"coordinator/controller/election", "coordinator/znode", "internal/clock"},
 
+	"replication": {"commitlog/epoch", "internal/invariant"},
+
 	"broker/config":    {"internal/loopback", "internal/nearest"},
 	"broker/network":   {"internal/loopback", "protocol/wire", "internal/clock", "internal/invariant"},
 	"broker/purgatory": {"internal/clock", "internal/timer", "internal/invariant"},
