@@ -50,6 +50,32 @@ type Appender interface {
 	Close() error
 }
 
+// InPlaceAppender is an Appender that can lend the memory behind the end of the
+// file, so that bytes are received where they will stay in place of being copied
+// there. It is an extension: a log that does not ask for it, or is refused, uses
+// Append.
+//
+// Between Reserve and the Publish or Abandon that ends the loan, no method but
+// Flush and Size is called. What is in the memory meanwhile counts for nothing:
+// it is behind the end, for every Reader as for a recovery.
+type InPlaceAppender interface {
+	Appender
+	// Reserve lends n bytes, at least one, of zeros at the end. It is refused,
+	// with nil and no error, where they are not in one piece or would have to be
+	// fetched first; an error is what Append would have returned.
+	//
+	// The memory is of a file: a page of it may be lost to a stranger's
+	// truncation or a broken disk. A system call that writes into it says
+	// EFAULT; Go code that touches it must expect a fault (debug.SetPanicOnFault).
+	Reserve(n int64) (memory []byte, err error)
+	// Publish makes the lent memory, which the caller has filled, the end of the
+	// file, with all that Append promises, and returns the position of its first
+	// byte. After an error nothing was appended and the loan has ended.
+	Publish() (position int64, err error)
+	// Abandon ends the loan; the memory reads as zeros again.
+	Abandon()
+}
+
 // Reader is the read side of one segment file. Calls may run concurrently with
 // each other and with one Appender. The log asks only for bytes that the
 // Appender has published.
@@ -113,6 +139,9 @@ type AppendOptions struct {
 	// SegmentBytes is the size at which the log rolls; a single larger append
 	// into an empty segment is allowed.
 	SegmentBytes int64
+	// NoPrefault leaves the pages of a mapping to the first store to each, in
+	// place of making them present ahead of it.
+	NoPrefault bool
 }
 
 // ReadSpec names a read method.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -129,33 +128,22 @@ func (m *Mapping) CopyOut(p []byte, position int64) error {
 	return m.guardedCopy(p, m.Bytes(position, int64(len(p))))
 }
 
+// Clear makes n bytes from position zeros; the mapping must cover them.
+func (m *Mapping) Clear(position, n int64) error {
+	mem := m.Bytes(position, n)
+	return Guard(m.path, m.base, m.mem, func() error {
+		clear(mem)
+		return nil
+	})
+}
+
 // guardedCopy turns the signal of a bad page into an error. The setting is the
 // goroutine's, so it covers nothing but this copy.
-func (m *Mapping) guardedCopy(to, from []byte) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil {
-			err = m.faultError(r)
-		}
-	}()
-	copy(to, from)
-	return nil
-}
-
-// faultError is the error for a panic that a page of the mapping caused; any
-// other panic goes on.
-func (m *Mapping) faultError(r any) error {
-	fault, ok := r.(interface{ Addr() uintptr })
-	if !ok || !m.holds(fault.Addr()) {
-		panic(r)
-	}
-	return &FaultError{Path: m.path, Position: m.base + int64(fault.Addr()-m.start())}
-}
-
-func (m *Mapping) start() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(m.mem))) }
-
-func (m *Mapping) holds(addr uintptr) bool {
-	return addr >= m.start() && addr < m.start()+uintptr(len(m.mem))
+func (m *Mapping) guardedCopy(to, from []byte) error {
+	return Guard(m.path, m.base, m.mem, func() error {
+		copy(to, from)
+		return nil
+	})
 }
 
 // Populate makes the pages between two positions present and writable, as a

@@ -66,7 +66,9 @@ type appender struct {
 	allocated int64
 	windows   windows
 	// torn says that bytes behind size may be other than zero.
-	torn   bool
+	torn bool
+	// lent is how many bytes behind size are on loan.
+	lent   int64
 	syncer *vfs.Syncer
 }
 
@@ -82,6 +84,7 @@ func open(f engines.File, size int64, o engines.AppendOptions) (engines.Appender
 		return nil, fmt.Errorf("open %s: %d valid bytes claimed, %d are there", f.Name(), size, length)
 	}
 	a := &appender{file: f, segmentBytes: o.SegmentBytes, size: size, allocated: length, syncer: vfs.NewSyncer(f)}
+	a.windows.onDemand = o.NoPrefault
 	if length > size {
 		if err := a.trim(); err != nil {
 			return nil, err

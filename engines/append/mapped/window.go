@@ -25,6 +25,8 @@ import (
 // every change comes after a wait.
 type windows struct {
 	current, next *vfs.Mapping
+	// onDemand leaves each page to the first store to it.
+	onDemand bool
 	// working is closed when the goroutine has ended; nil if there is none.
 	working chan struct{}
 }
@@ -58,7 +60,7 @@ func (w *windows) advance(f vfs.File, position, end int64) error {
 	if former == nil {
 		return nil // The first window, perhaps the only one: nothing ahead of it.
 	}
-	if ahead := w.current.End(); ahead < end {
+	if ahead := w.current.End(); ahead < end && !w.onDemand {
 		// Running ahead is a help, not a duty: if the window cannot be mapped
 		// now, the next advance tries again and tells.
 		w.next, _ = mapWindow(f, ahead, end)
