@@ -2,12 +2,14 @@ package direct
 
 import "unsafe"
 
-// stageSize is how much of an append is copied and written at a time.
-const stageSize = 1 << 20
+// stageSize is how much of an append is copied and written at a time: one call
+// for a batch of Kafka's default limit, 1 MiB, with the block before it. Two calls
+// for it, of 1 MiB and of the rest, made 1.2 GB/s of 1.5.
+const stageSize = 2 << 20
 
 // stages keeps aligned memory from append to append, for all segments: what a
 // segment holds between appends is its last block.
-var stages = make(chan *stage, 8)
+var stages = make(chan *stage, 4)
 
 // stage is aligned memory on the way to a device; confined to one append.
 type stage struct{ mem []byte }
