@@ -94,9 +94,10 @@ func (a *appender) Append(bufs [][]byte) (int64, error) {
 }
 
 // reserve asks for blocks ahead of the end, as many as the file has, within
-// bounds: writes into reserved blocks are a sixth faster, and the file is one
-// piece on the disk. Its length stays what was written. Where the file system
-// refuses, the writes that follow do without.
+// bounds: writes into reserved blocks cost a tenth less processor time, and the
+// file is one piece on the disk. Larger steps and a longer file gain no more, so
+// its length stays what was written. Where the file system refuses, the writes
+// that follow do without.
 func (a *appender) reserve() {
 	if a.size < a.ahead || a.size < minAhead || !a.vectored {
 		return
