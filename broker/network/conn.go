@@ -100,23 +100,38 @@ func (c *conn) readRequests() (reason Reason, err error) {
 		if !c.waitForSpace() {
 			return ClosedShutdown, nil
 		}
+		if c.in.offering {
+			taken, err := c.offer()
+			if err != nil {
+				return c.readEnd(err)
+			}
+			if taken {
+				continue
+			}
+		}
 		frame, body, err := c.in.next()
 		if err != nil {
 			return c.readEnd(err)
 		}
+		c.in.offering = false
 		r := &Request{Received: c.server.o.Clock.Now(), Conn: &c.info, c: c, frame: frame}
 		c.server.stats.ReceivedBytes.Add(int64(len(body)) + lengthBytes)
 		if r.Header, r.Body, err = wire.ParseHeader(body); err != nil {
 			frame.release()
 			return ClosedHeader, err
 		}
-		c.mu.Lock()
-		c.pending = append(c.pending, r)
-		c.current = r
-		c.mu.Unlock()
+		c.enqueue(r)
 		c.server.handler.Handle(r)
 		c.handled()
 	}
+}
+
+// enqueue makes r the last that waits for its answer, and the one in Handle.
+func (c *conn) enqueue(r *Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending = append(c.pending, r)
+	c.current = r
 }
 
 // handled ends the reader's care for a request: what is ready is sent now, unless the

@@ -21,8 +21,9 @@ const (
 	// any it has completed; from there on memory doubles with what arrived.
 	unproven = 64 << 10
 	// stashBytes is how much of the next frame may stay behind, outside of any
-	// buffer, when a request takes the buffer over.
-	stashBytes = 64
+	// buffer, when a request takes the buffer over. It is enough for all that
+	// precedes the records of a produce request of one partition.
+	stashBytes = 512
 )
 
 // frameError is a frame length out of range.
@@ -35,16 +36,22 @@ func (e *frameError) Error() string {
 }
 
 // input cuts a connection's bytes into frames. It is the reader goroutine's.
-// Unread bytes are either stash[:stashed] (buf is nil) or buf.b[r:w].
+// Unread bytes are either stash and behind it regained (buf is nil) or
+// buf.b[r:w].
 type input struct {
-	c       *conn
-	buf     *buffer
-	r, w    int
-	stash   [stashBytes]byte
-	stashed int
-	grant   grant // being obtained for the next buffer
-	last    int   // size of the last frame, its length included
-	proven  int   // the greatest such size
+	c        *conn
+	buf      *buffer
+	r, w     int
+	stash    []byte // lies in one of sides
+	regained []byte // what an early request took and gave back; else nil
+	sides    [2][stashBytes + maxAfter]byte
+	side     int   // where stash lies
+	grant    grant // being obtained for the next buffer
+	last     int   // size of the last frame, its length included
+	proven   int   // the greatest such size
+	// offering: the next frame is to be offered to the EarlyHandler.
+	offering bool
+	rest     Rest // of the frame being offered
 
 	// Of one attempt to read: try is attempt as a func value.
 	try     func(fd uintptr) bool
@@ -52,11 +59,16 @@ type input struct {
 	n       int
 	err     error
 	blocked bool // nothing to read and answers to send first
+
+	// Of looking at, and receiving, the rest of an early request.
+	look, receive func(fd uintptr)
+	vector        [2][]byte
 }
 
 func (in *input) init(c *conn) {
 	in.c = c
-	in.try = in.attempt
+	in.try, in.look, in.receive = in.attempt, in.count, in.readVector
+	in.stash = in.sides[0][:0]
 }
 
 // next returns the next frame without its length, and the buffer it lies in.
@@ -98,7 +110,7 @@ func (in *input) total() (int, error) {
 
 // coming is the size of the next frame as far as its length is here, else 0.
 func (in *input) coming() int64 {
-	b := in.stash[:in.stashed]
+	b := in.stash
 	if in.buf != nil {
 		b = in.buf.b[in.r:in.w]
 	}
@@ -115,20 +127,27 @@ func (in *input) expected() int {
 	if in.last <= copyBelow {
 		return smallBuffer
 	}
-	return in.last + lengthBytes
+	return in.last + in.ahead()
+}
+
+// ahead is how much of the next frame is read with a long one.
+func (in *input) ahead() int {
+	if in.offering {
+		return stashBytes
+	}
+	return lengthBytes
 }
 
 // take gets a buffer. If the budget has no room for it, the connection first
 // makes sure that there is something to read, so that idle ones do not stand in
 // the way of others, and then waits for room.
 func (in *input) take() error {
-	size := bufferSize(in.expected())
+	size := bufferSize(max(in.expected(), len(in.stash)+len(in.regained)))
 	if budget := in.c.server.budget; !budget.tryStart(&in.grant, int64(size)) {
-		if in.stashed == 0 {
-			if err := in.read(in.stash[:]); err != nil {
+		if len(in.stash) == 0 {
+			if err := in.readStash(); err != nil {
 				return err
 			}
-			in.stashed = in.n
 		}
 		if !budget.start(&in.grant, int64(size), in.c.halt) {
 			return errHalted
@@ -136,9 +155,18 @@ func (in *input) take() error {
 	}
 	in.buf = newBuffer(size)
 	in.buf.grant.move(&in.grant, int64(size))
-	in.r, in.w = 0, copy(in.buf.b, in.stash[:in.stashed])
-	in.stashed = 0
+	in.r, in.w = 0, copy(in.buf.b, in.stash)
+	in.w += copy(in.buf.b[in.w:], in.regained)
+	in.stash, in.regained = in.sides[in.side][:0], nil
 	return nil
+}
+
+// readStash reads once into the stash, behind what it has.
+func (in *input) readStash() error {
+	have := len(in.stash)
+	err := in.read(in.stash[have:max(have, min(cap(in.stash), stashBytes))])
+	in.stash = in.stash[:have+in.n]
+	return err
 }
 
 // cut takes the frame of total bytes, which is there, out of the input.
@@ -148,7 +176,7 @@ func (in *input) cut(total int) (*buffer, []byte, error) {
 	in.last, in.proven = total, max(in.proven, total)
 	b, start, end := in.buf, in.r+lengthBytes, in.r+total
 	if total > copyBelow && in.w-end <= stashBytes {
-		in.stashed = copy(in.stash[:], b.b[end:in.w])
+		in.stash = in.sides[in.side][:copy(in.sides[in.side][:], b.b[end:in.w])]
 		in.buf, in.r, in.w = nil, 0, 0
 		return b, b.b[start:end], nil
 	}
@@ -169,7 +197,7 @@ func (in *input) room(total int) error {
 	}
 	want := lengthBytes
 	if total > 0 {
-		want = min(total+lengthBytes, max(unproven, in.proven+lengthBytes, 2*have))
+		want = min(total+in.ahead(), max(unproven, in.proven+in.ahead(), 2*have))
 	}
 	switch {
 	case in.r+want <= len(in.buf.b):
@@ -206,7 +234,7 @@ func (in *input) fill(total int) error {
 	end := len(in.buf.b)
 	switch {
 	case total > copyBelow:
-		end = min(end, in.r+total+lengthBytes)
+		end = min(end, in.r+total+in.ahead())
 	case total == 0 && in.last > copyBelow:
 		end = min(end, in.r+in.expected())
 	}

@@ -15,6 +15,7 @@ import (
 type Server struct {
 	o        Options
 	handler  Handler
+	early    EarlyHandler // handler, if it is one; else nil
 	listener net.Listener
 	budget   *budget
 	stats    Stats
@@ -36,6 +37,7 @@ func serve(l net.Listener, o Options, h Handler) *Server {
 		admission: admission{most: o.MaxConnections, mostPerIP: o.MaxConnectionsPerIP, perIP: map[netip.Addr]int{}},
 		conns:     map[*conn]struct{}{},
 	}
+	s.early, _ = h.(EarlyHandler)
 	s.budget = newBudget(o.InFlightBytes, &s.stats)
 	s.mu.Lock()
 	s.armSweeper()

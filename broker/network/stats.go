@@ -13,6 +13,9 @@ type Stats struct {
 	Accepted, AcceptErrors atomic.Int64
 	// ReceivedBytes and SentBytes count frames with their lengths.
 	ReceivedBytes, SentBytes atomic.Int64
+	// Early counts what became of long requests that were to be offered to the
+	// EarlyHandler, by outcome.
+	Early [numEarly]atomic.Int64
 	// FallbackBytes counts record bytes of responses that a read engine copied,
 	// because the connection is not one it can serve its own way.
 	FallbackBytes atomic.Int64
@@ -57,4 +60,20 @@ const (
 // String is the metric label.
 func (r Reason) String() string {
 	return [...]string{"peer", "io", "frame", "header", "failed", "idle", "frame.timeout", "write.timeout", "shutdown"}[r]
+}
+
+// EarlyOutcome says what became of a request that was to be offered early.
+type EarlyOutcome int
+
+// The outcomes.
+const (
+	EarlyTaken      EarlyOutcome = iota
+	EarlyDeclined                // the handler wanted it whole
+	EarlyIncomplete              // not all of it had arrived
+	numEarly
+)
+
+// String is the metric label.
+func (o EarlyOutcome) String() string {
+	return [...]string{"taken", "declined", "incomplete"}[o]
 }
