@@ -1,8 +1,8 @@
 // Package calibrate measures what this machine does without any broker: the
 // ceilings that broker figures are divided by. It is one list, taken in the
-// same invocation as the figures. Every limit is the best of several short
-// samples, because a ceiling is what the machine can do and not what it does on
-// average; one that cannot be taken here says why.
+// same invocation as the figures. Every limit is the
+// median of several short samples, of the best way where there are several; one that
+// cannot be taken here says why.
 package calibrate
 
 import (
@@ -114,13 +114,31 @@ func measure(l limit, dir string, o Options) result.Limit {
 	if out.Unavailable != "" {
 		return out
 	}
-	best := slices.Index(values, slices.Max(values))
-	if l.unit == result.UnitNs {
-		best = slices.Index(values, slices.Min(values))
-	}
-	out.Samples, out.Value, out.P99 = len(values), values[best], tails[best]
-	out.Low, out.High = slices.Min(values), slices.Max(values)
+	out.Samples, out.Low, out.High = len(values), slices.Min(values), slices.Max(values)
+	out.Value, out.P99 = best(values, tails, max(1, s.rounds), l.unit == result.UnitNs)
 	return out
+}
+
+// best is the median of the best of the ways, which took the samples in turns. The
+// single best sample would be luck, which no run of seconds can have.
+func best(values, tails []float64, ways int, lowest bool) (value, tail float64) {
+	for way := range ways {
+		var v, t []float64
+		for i := way; i < len(values); i += ways {
+			v, t = append(v, values[i]), append(t, tails[i])
+		}
+		m := median(v)
+		if way == 0 || lowest == (m < value) {
+			value, tail = m, median(t)
+		}
+	}
+	return value, tail
+}
+
+// median of values, which it sorts; the lower one of an even number.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[(len(values)-1)/2]
 }
 
 // rate calls step, which moves bytes, until the time is up, and returns bytes

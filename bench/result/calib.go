@@ -11,18 +11,18 @@ type Calib struct {
 	Limits   []Limit `json:"limits"`
 }
 
-// Limit is one measured ceiling: the best of Samples, with the extremes.
+// Limit is one measured ceiling: the median of Samples, with the extremes.
 type Limit struct {
 	ID   string `json:"id"`
 	What string `json:"what"`
 	// Unit is bytes_per_s, ns, or per_s.
 	Unit string `json:"unit"`
-	// Value is the highest rate, or the lowest of the samples' median times.
+	// Value is the median; where a limit was taken in several ways, that of the best.
 	Value   float64 `json:"value"`
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
 	Samples int     `json:"samples"`
-	// P99 is set for latencies (unit ns); it is that of the sample of Value.
+	// P99 is set for latencies (unit ns); it is the median of the samples'.
 	P99 float64 `json:"p99,omitempty"`
 	// Unavailable says why the limit could not be taken; Value is then 0.
 	Unavailable string `json:"unavailable,omitempty"`
