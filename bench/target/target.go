@@ -27,10 +27,13 @@ import (
 type Options struct {
 	// Executable is started as `EXECUTABLE broker …`; os.Executable if empty.
 	Executable string
-	// Dir is a fresh directory for the target's data and log.
+	// Dir is a directory for the target's data and log: a fresh one, or one of a
+	// broker that has ended.
 	Dir string
 	// Load names the target and its broker properties.
 	Load workload.Load
+	// Flags are further arguments of a broker.
+	Flags []string
 }
 
 // Target is something that takes load. It is confined to one goroutine, but for
@@ -67,10 +70,13 @@ func Start(ctx context.Context, o Options) (*Target, error) {
 	return nil, fmt.Errorf("no target %q", o.Load.Target)
 }
 
-// brokerArgs is the command line of a fresh broker.
+// DataDir is where a broker that is started in dir keeps its data. It is still
+// there when the broker is gone, and the next one started in dir goes on with it.
+func DataDir(dir string) string { return filepath.Join(dir, "data") }
+
+// brokerArgs is the command line of a broker.
 func brokerArgs(o Options) []string {
-	args := []string{"broker", "--json", "--log-level", "warn", "--listen", "127.0.0.1:0",
-		"--set", "log.dirs=" + filepath.Join(o.Dir, "data")}
+	args := []string{"broker", "--json", "--log-level", "warn", "--listen", "127.0.0.1:0", "--set", "log.dirs=" + DataDir(o.Dir)}
 	names := make([]string, 0, len(o.Load.Broker))
 	for name := range o.Load.Broker {
 		names = append(names, name)
@@ -79,7 +85,7 @@ func brokerArgs(o Options) []string {
 	for _, name := range names {
 		args = append(args, "--set", name+"="+o.Load.Broker[name])
 	}
-	return args
+	return append(args, o.Flags...)
 }
 
 // ready is what a started process prints on one line once it serves.

@@ -18,16 +18,17 @@ import (
 // import each other only where the row says so. Test files are not governed:
 // a test may reach for whatever proves its point.
 var arrows = map[string][]string{
-	"internal/archtest":  {},
-	"internal/loopback":  {},
-	"internal/clock":     {},
-	"internal/faults":    {},
-	"internal/golden":    {},
-	"internal/invariant": {},
-	"internal/nearest":   {},
-	"internal/timer":     {"internal/clock"},
-	"internal/trace":     {},
-	"internal/vfs":       {"engines", "internal/invariant"},
+	"internal/archtest":     {},
+	"internal/loopback":     {},
+	"internal/clock":        {},
+	"internal/faults":       {},
+	"internal/golden":       {},
+	"internal/invariant":    {},
+	"internal/nearest":      {},
+	"internal/timer":        {"internal/clock"},
+	"internal/trace":        {},
+	"internal/vfs":          {"engines", "internal/invariant"},
+	"internal/vfs/powercut": {"internal/vfs"},
 
 	"engines":            {},
 	"engines/append/...": {"engines", "internal/vfs", "internal/invariant"},
@@ -79,6 +80,7 @@ var arrows = map[string][]string{
 	"bench/stats":            {"bench/result"},
 	"bench/suites":           {},
 	"bench/target":           {"bench/load", "bench/workload"},
+	"bench/trial":            {"bench/check", "bench/ledger", "bench/result", "bench/schedule", "bench/target", "bench/workload"},
 	"bench/workload":         {"bench/result", "internal/invariant", "internal/nearest"},
 
 	"reports/dataset": {"bench/result", "bench/hist", "bench/stats"},
@@ -92,7 +94,7 @@ var free = []string{"cmd/...", "e2e/..."}
 // homes says where a third-party module may be imported outside tests.
 var homes = map[string][]string{
 	"github.com/twmb/franz-go/pkg/kmsg": {"protocol/wire", "broker/api", "bench/driver/..."},
-	"github.com/twmb/franz-go/pkg/kgo":  {"bench/driver", "cmd/..."},
+	"github.com/twmb/franz-go/pkg/kgo":  {"bench/driver", "bench/trial", "cmd/..."},
 	"github.com/go-zookeeper/zk":        {"coordinator/znode"},
 	"github.com/spf13/cobra":            {"cmd/..."},
 	"gonum.org/v1/plot":                 {"reports/chart"},
