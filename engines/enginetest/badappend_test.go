@@ -2,12 +2,17 @@ package enginetest
 
 import (
 	"errors"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"tidemark/engines"
 	"tidemark/engines/append/buffered"
+	"tidemark/internal/vfs"
 )
 
 // A badAppender is the buffered engine with one fault.
@@ -39,6 +44,9 @@ var badAppends = []struct {
 	{"flush fails beside append", "flush-beside-append", wrap(func(b *badAppender) engines.Appender { return failingFlush{b} })},
 	{"a later flush succeeds", "flush-final", wrap(func(b *badAppender) engines.Appender { return retryingFlush{b} })},
 	{"flush does nothing", "flush-final", wrap(func(b *badAppender) engines.Appender { return noFlush{b} })},
+	{"flush does nothing, and says so to nobody", "power-cut", wrap(func(b *badAppender) engines.Appender { return noFlush{b} })},
+	{"syncs a duplicate of the file", "power-cut", wrap(func(b *badAppender) engines.Appender { return asideFlush{b} })},
+	{"copies into a mapping without a guard", "lost-end", openUnguarded},
 	{"a failed append moves the end", "error-leaves-end", wrap(func(b *badAppender) engines.Appender { return &movingAppender{b} })},
 }
 
@@ -301,3 +309,72 @@ func (a *movingAppender) Append(bufs [][]byte) (int64, error) {
 }
 
 func (a *movingAppender) Size() int64 { return a.size }
+
+// asideFlush syncs by a way of its own, which whoever stands behind the File
+// does not see.
+type asideFlush struct{ *badAppender }
+
+func (a asideFlush) Flush() error {
+	f, err := os.OpenFile(a.file.Name(), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// openUnguarded is an engine that stores into a mapping as if it were memory. A
+// careless engine would end the process; this one panics, so that the test lives.
+func openUnguarded(f engines.File, size int64, o engines.AppendOptions) (engines.Appender, error) {
+	a, err := buffered.Spec().Open(f, size, o)
+	if err == nil {
+		err = vfs.Allocate(f, 0, 1<<20)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := vfs.Map(f, 0, 1<<20, true)
+	return &unguarded{Appender: a, mapping: m, size: size}, err
+}
+
+type unguarded struct {
+	engines.Appender
+	mapping *vfs.Mapping
+	size    int64
+}
+
+func (a *unguarded) Append(bufs [][]byte) (int64, error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	position := a.size
+	for _, buf := range bufs {
+		copy(a.mapping.Bytes(a.size, int64(len(buf))), buf)
+		a.size += int64(len(buf))
+	}
+	return position, nil
+}
+
+func (a *unguarded) Size() int64  { return a.size }
+func (a *unguarded) Close() error { return errors.Join(a.mapping.Unmap(), a.Appender.Close()) }
+
+// A write whose count is not looked at passes a part for the whole.
+func TestCarelessWriterIsCaught(t *testing.T) {
+	spec := engines.AppendSpec{Name: "careless", Open: wrap(func(b *badAppender) engines.Appender {
+		return &carelessAppender{badAppender: b}
+	})}
+	wantCaught(t, runShortWrites(spec, t.TempDir()))
+}
+
+type carelessAppender struct{ *badAppender }
+
+func (a *carelessAppender) Append(bufs [][]byte) (int64, error) {
+	fd, _ := a.file.Descriptor()
+	position := a.size
+	for _, buf := range bufs {
+		if _, err := unix.Pwrite(fd, buf, a.size); err != nil {
+			return 0, err
+		}
+		a.size += int64(len(buf))
+	}
+	return position, nil
+}
+
+func (a *carelessAppender) Size() int64 { return a.size }

@@ -4,12 +4,10 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
 	"tidemark/engines"
-	"tidemark/engines/append/buffered"
 	"tidemark/engines/read/pread"
 )
 
@@ -263,65 +261,3 @@ func (r zeroReader) Chunk(position, n int64) (engines.Chunk, error) {
 type hastyReader struct{ *badReader }
 
 func (hastyReader) Close() error { return nil }
-
-// badPairs are faults that show only when one file is written and read.
-var badPairs = []struct {
-	name, clause string
-	reads        engines.ReadSpec
-}{
-	{"remembers what it read", "truncate-then-append", engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader {
-		return &memoReader{badReader: r, memo: map[int64][]byte{}}
-	})}},
-	{"does not see the newest page", "coherent", engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return laggingReader{r} })}},
-	{"does not see the newest page while it is written", "readers-during-append", engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return laggingReader{r} })}},
-	{"sends nothing to sockets", "readers-during-append", engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return silentReader{r} })}},
-	{"stops at a segment's size", "oversize-read", engines.ReadSpec{Open: func(f engines.File, o engines.ReadOptions) (engines.Reader, error) {
-		return wrapRead(func(r *badReader) engines.Reader { return fixedReader{r, o.SegmentBytes} })(f, o)
-	}}},
-	{"does not see the end of a sealed file", "read-after-seal", engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return laggingReader{r} })}},
-	{"does not see what a new appender adds", "reopen-read", engines.ReadSpec{Open: func(f engines.File, o engines.ReadOptions) (engines.Reader, error) {
-		return wrapRead(func(r *badReader) engines.Reader { return fixedReader{r, 10_000} })(f, o)
-	}}},
-}
-
-func TestBadPairsAreCaught(t *testing.T) {
-	proved := map[string]bool{}
-	for _, bad := range badPairs {
-		t.Run(bad.name, func(t *testing.T) {
-			results := run(bad.name, t.TempDir(), only(t, pairClauses, bad.clause), func(dir string) pairBench {
-				return pairBench{appends: buffered.Spec(), reads: bad.reads, dir: dir}
-			})
-			wantCaught(t, results)
-		})
-		proved[bad.clause] = true
-	}
-	wantAllProved(t, pairClauses, proved)
-}
-
-// memoReader answers a second ReadAt of a position from memory.
-type memoReader struct {
-	*badReader
-	mu   sync.Mutex
-	memo map[int64][]byte
-}
-
-func (r *memoReader) ReadAt(p []byte, at int64) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.memo[at]; len(known) >= len(p) {
-		return copy(p, known), nil
-	}
-	n, err := r.Reader.ReadAt(p, at)
-	r.memo[at] = append([]byte(nil), p[:n]...)
-	return n, err
-}
-
-type laggingReader struct{ *badReader }
-
-func (r laggingReader) ReadAt(p []byte, at int64) (int, error) {
-	n, err := r.Reader.ReadAt(p, at)
-	if size, sizeErr := r.file.Size(); sizeErr == nil && at+int64(n) > size-16 {
-		clear(p[max(0, int64(n)-16):n])
-	}
-	return n, err
-}

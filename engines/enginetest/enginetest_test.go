@@ -70,6 +70,19 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+func TestShortWrites(t *testing.T) {
+	for _, spec := range catalog.Builtin().Appends() {
+		t.Run(spec.Name, func(t *testing.T) {
+			if err := spec.Available(t.TempDir()); err != nil {
+				t.Skipf("not available here: %v", err)
+			}
+			if err := enginetest.CheckShortWrites(spec, t.TempDir()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // mountSmall mounts a file system of 24 MiB for the test.
 func mountSmall(t *testing.T) string {
 	if os.Geteuid() != 0 {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +16,9 @@ import (
 var pairClauses = []clause[pairBench]{
 	{Clause{"coherent", "every byte that was appended can be fetched at once"}, checkCoherent},
 	{Clause{"readers-during-append", "consumers read the active segment while it is written"}, checkReadersDuringAppend},
+	{Clause{"readers-during-truncate", "a follower drops its tail while consumers read what stays"}, checkReadersDuringTruncate},
+	{Clause{"readers-during-seal", "consumers read a segment while the log rolls"}, checkReadersDuringSeal},
+	{Clause{"removed-under-both", "a topic is deleted while it is written and read"}, checkRemovedUnderBoth},
 	{Clause{"truncate-then-append", "after a truncation readers see the new batches, not remembered old ones"}, checkTruncateThenAppend},
 	{Clause{"read-after-seal", "a reader outlives the appender of its segment"}, checkReadAfterSeal},
 	{Clause{"oversize-read", "one batch may be larger than a segment, for its readers too"}, checkOversizeRead},
@@ -87,26 +89,20 @@ func checkCoherent(b pairBench) error {
 }
 
 func checkReadersDuringAppend(b pairBench) error {
-	const readers, total = 3, 8 << 20
+	const total, step = 8 << 20, 50_000
 	return b.with(total, func(p *pair) error {
 		var published atomic.Int64
-		var done atomic.Bool
-		var all sync.WaitGroup
-		errs := make([]error, readers)
-		for i := range readers {
-			all.Go(func() { errs[i] = readWhile(p.reader, 41, &published, &done, uint64(i)) })
-		}
-		buf := make([]byte, 50_000)
-		var err error
-		for end := int64(0); end+50_000 <= total && err == nil; end += 50_000 {
-			pattern(41).fill(buf, end)
-			if _, err = p.appender.Append([][]byte{buf}); err == nil {
-				published.Store(end + 50_000)
+		return p.besideReaders(&published, func() error {
+			buf := make([]byte, step)
+			for end := int64(0); end+step <= total; end += step {
+				pattern(41).fill(buf, end)
+				if _, err := p.appender.Append([][]byte{buf}); err != nil {
+					return err
+				}
+				published.Store(end + step)
 			}
-		}
-		done.Store(true)
-		all.Wait()
-		return errors.Join(append(errs, err)...)
+			return nil
+		})
 	})
 }
 
