@@ -58,11 +58,11 @@ var topicNames = []string{"cleanup.policy", "compression.type", "compression.gzi
 	"file.delete.delay.ms", "flush.messages", "flush.ms", "index.interval.bytes", "max.message.bytes",
 	"message.timestamp.type", "message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "min.insync.replicas",
 	"retention.bytes", "retention.ms", "segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms",
-	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.validation"}
+	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
 
 var brokerNames = []string{"queued.max.request.bytes", "queued.max.requests.per.connection", "socket.send.buffer.bytes",
 	"socket.receive.buffer.bytes", "socket.request.max.bytes", "log.segment.bytes", "log.retention.bytes", "message.max.bytes",
-	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.validation"}
+	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
 
 func find(name string) *Setting {
 	for i := range Settings {

@@ -23,6 +23,8 @@ type Spec struct {
 	// Defaults apply to every experiment that does not say otherwise.
 	Defaults    Defaults     `yaml:"defaults"`
 	Experiments []Experiment `yaml:"experiments"`
+	// Trials, where given, follow the runs: faults, and what they lose.
+	Trials *Trials `yaml:"trials"`
 }
 
 // Defaults are settings shared by the experiments of a suite.
@@ -113,7 +115,15 @@ func Parse(data []byte) (*Spec, error) {
 			return nil, err
 		}
 	}
-	return s, s.checkRates()
+	if err := s.checkRates(); err != nil {
+		return nil, err
+	}
+	if s.Trials != nil {
+		if err := s.Trials.resolve(s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // checkRates makes sure that a relative rate refers to a saturating experiment.

@@ -157,9 +157,10 @@ func decode(data []byte, s *Spec) error {
 	return err
 }
 
-// fieldNames are the fields of Spec, Experiment and Matrix, for suggestions.
+// fieldNames are the fields of Spec, Experiment, Matrix and Trials, for suggestions.
 var fieldNames = []string{"apiVersion", "name", "about", "seed", "experiments", "blocks", "last",
-	"workload", "client", "topic", "broker", "matrix", "design", "axes", "include", "exclude", "aa", "defaults"}
+	"workload", "client", "topic", "broker", "matrix", "design", "axes", "include", "exclude", "aa", "defaults",
+	"trials", "of", "count", "fault", "rate", "least", "most", "record.size"}
 
 // didYouMean returns "; did you mean X?" for the nearest name, or nothing.
 func didYouMean(name string, known []string) string {

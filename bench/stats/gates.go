@@ -1,0 +1,90 @@
+package stats
+
+import (
+	"fmt"
+	"strings"
+
+	"tidemark/bench/result"
+)
+
+// mostDebtPerLoss is how many times what is lost the broker's debt may be on
+// average: a gauge that is always far too high bounds everything and says nothing.
+const mostDebtPerLoss = 10
+
+// gates are what must hold of every set of trials.
+func gates(d *result.Durability) []result.Gate {
+	keeps, loses := cellsOf(d, true), cellsOf(d, false)
+	out := []result.Gate{
+		gate("cells that wait for the disk lose nothing", keeps, func(c result.CellLoss) (bool, string) {
+			return c.Trials > 0 && c.Lossy == 0, counted(c)
+		}),
+		gate("what is read is what was sent, once, in order, where the answer said", d.Cells, func(c result.CellLoss) (bool, string) {
+			return c.Wrong == 0, fmt.Sprintf("%d records wrong", c.Wrong)
+		}),
+	}
+	if d.Fault != result.PowerCut {
+		return out
+	}
+	return append(out,
+		gate("the cut bites: cells that leave flushing to the system lose something", loses, func(c result.CellLoss) (bool, string) {
+			return c.Lossy > 0, counted(c)
+		}),
+		gate("no trial loses more than the debt that the broker counted", d.Cells, func(c result.CellLoss) (bool, string) {
+			if c.Known < c.Trials {
+				return false, fmt.Sprintf("debt is known of %d of %d trials", c.Known, c.Trials)
+			}
+			return c.Beyond == 0, fmt.Sprintf("beyond it in %d of %d trials", c.Beyond, c.Trials)
+		}),
+		gate("the debt is not stuck: where the system flushes, it is above zero and at most 10 times the loss", loses, func(c result.CellLoss) (bool, string) {
+			return c.Debt.Max > 0 && c.DebtPerLoss > 0 && c.DebtPerLoss <= mostDebtPerLoss, fmt.Sprintf("mean debt is %.2f times the mean loss", c.DebtPerLoss)
+		}),
+	)
+}
+
+// gate holds where every cell is fine; what it says is of those that are not, or of
+// all.
+func gate(name string, cells []result.CellLoss, fine func(result.CellLoss) (ok bool, why string)) result.Gate {
+	g := result.Gate{Name: name, Holds: true}
+	var all, bad []string
+	for _, c := range cells {
+		ok, why := fine(c)
+		line := c.Label + ": " + why
+		all = append(all, line)
+		if !ok {
+			g.Holds = false
+			bad = append(bad, line)
+		}
+	}
+	if !g.Holds {
+		all = bad
+	}
+	if len(all) == 0 {
+		all = []string{"no such cell"}
+	}
+	g.Why = strings.Join(all, "; ")
+	return g
+}
+
+func cellsOf(d *result.Durability, keeps bool) (out []result.CellLoss) {
+	for _, c := range d.Cells {
+		if c.Keeps == keeps {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func counted(c result.CellLoss) string {
+	return fmt.Sprintf("lost in %d of %d trials", c.Lossy, c.Trials)
+}
+
+// GatesHold reports whether all hold, and says which do not.
+func GatesHold(d *result.Durability) (ok bool, why string) {
+	var bad []string
+	for _, g := range d.Gates {
+		if !g.Holds {
+			bad = append(bad, fmt.Sprintf("%s (%s)", g.Name, g.Why))
+		}
+	}
+	return len(bad) == 0, strings.Join(bad, "; ")
+}

@@ -1,0 +1,105 @@
+package workload
+
+import (
+	"strconv"
+	"time"
+
+	"tidemark/bench/result"
+)
+
+// Trials is the section of a suite that tests what its cells keep: the cells of
+// one experiment become topics of one broker, which is put under load, meets a
+// fault at a random moment and is restarted, Count times over.
+type Trials struct {
+	// Of names the experiment whose cells are tested; its runs are what the loss
+	// is set against.
+	Of Text `yaml:"of"`
+	// Count is the number of faults; every cell meets each of them.
+	Count Text `yaml:"count"`
+	// Fault is power_cut or process_kill.
+	Fault Text `yaml:"fault"`
+	// Rate is records per second of each cell.
+	Rate Text `yaml:"rate"`
+	// Least and Most bound how long the load runs before the fault.
+	Least Text `yaml:"least"`
+	Most  Text `yaml:"most"`
+	// RecordSize is bytes of a value.
+	RecordSize Text `yaml:"record.size"`
+
+	resolved ResolvedTrials
+}
+
+// ResolvedTrials is the section with types and defaults.
+type ResolvedTrials struct {
+	// Experiment is the one whose cells are tested.
+	Experiment  *Experiment
+	Count       int
+	Fault       string
+	PerSecond   float64
+	Least, Most time.Duration
+	RecordBytes int
+}
+
+// Resolved is the checked section.
+func (t *Trials) Resolved() ResolvedTrials { return t.resolved }
+
+// Bounds of a suite's trials.
+const (
+	maxTrials       = 10_000
+	leastTrialBytes = 32 // a record's header
+)
+
+// resolve checks the section against the suite.
+func (t *Trials) resolve(s *Spec) error {
+	r := &t.resolved
+	for i := range s.Experiments {
+		if s.Experiments[i].Name.Value == t.Of.Value {
+			r.Experiment = &s.Experiments[i]
+		}
+	}
+	if r.Experiment == nil {
+		names := make([]string, len(s.Experiments))
+		for i, e := range s.Experiments {
+			names[i] = e.Name.Value
+		}
+		return errorAt(t.Of.token, "trials: of names no experiment: %q%s", t.Of.Value, didYouMean(t.Of.Value, names))
+	}
+	for _, c := range r.Experiment.cells {
+		if c.Load.Target != "process" {
+			return errorAt(t.Of.token, "trials: cell %s of experiment %s has target %s; trials start a broker of their own", c.Label, t.Of.Value, c.Load.Target)
+		}
+	}
+	r.Fault = or(t.Fault, result.PowerCut)
+	if err := oneOf(result.PowerCut, result.ProcessKill)(r.Fault); err != nil {
+		return errorAt(t.Fault.token, "trials: fault: %v", err)
+	}
+	var err error
+	if r.Count, err = strconv.Atoi(or(t.Count, "60")); err != nil || r.Count < 1 || r.Count > maxTrials {
+		return errorAt(t.Count.token, "trials: count %q: want 1 to %d", t.Count.Value, maxTrials)
+	}
+	rate, err := ParseRate(or(t.Rate, "2k/s"))
+	if err != nil || rate.Of != "" || rate.Saturating() {
+		return errorAt(t.Rate.token, "trials: rate %q: want a number of records per second", t.Rate.Value)
+	}
+	r.PerSecond = rate.PerSecond
+	if r.Least, err = time.ParseDuration(or(t.Least, "200ms")); err != nil || r.Least < 0 {
+		return errorAt(t.Least.token, "trials: least %q: want a time", t.Least.Value)
+	}
+	if r.Most, err = time.ParseDuration(or(t.Most, "1s")); err != nil || r.Most < r.Least {
+		return errorAt(t.Most.token, "trials: most %q: want a time not below least", t.Most.Value)
+	}
+	size, err := ParseSize(or(t.RecordSize, "500B"))
+	if err != nil || size < leastTrialBytes || size > 1<<20 {
+		return errorAt(t.RecordSize.token, "trials: record.size %q: want %d bytes to 1 MiB", t.RecordSize.Value, leastTrialBytes)
+	}
+	r.RecordBytes = int(size)
+	return nil
+}
+
+// or is the text of the file, or the default where it has none.
+func or(t Text, otherwise string) string {
+	if t.Value == "" {
+		return otherwise
+	}
+	return t.Value
+}
