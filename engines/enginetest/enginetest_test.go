@@ -1,10 +1,7 @@
 package enginetest_test
 
 import (
-	"os"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"tidemark/engines/catalog"
 	"tidemark/engines/enginetest"
@@ -56,20 +53,6 @@ func checkResults(t *testing.T, results []enginetest.Result) {
 	}
 }
 
-func TestFullDisk(t *testing.T) {
-	for _, spec := range catalog.Builtin().Appends() {
-		t.Run(spec.Name, func(t *testing.T) {
-			dir := mountSmall(t)
-			if err := spec.Available(dir); err != nil {
-				t.Skipf("not available here: %v", err)
-			}
-			if err := enginetest.CheckFull(spec, dir); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
 func TestShortWrites(t *testing.T) {
 	for _, spec := range catalog.Builtin().Appends() {
 		t.Run(spec.Name, func(t *testing.T) {
@@ -81,21 +64,4 @@ func TestShortWrites(t *testing.T) {
 			}
 		})
 	}
-}
-
-// mountSmall mounts a file system of 24 MiB for the test.
-func mountSmall(t *testing.T) string {
-	if os.Geteuid() != 0 {
-		t.Skip("mounting a small file system needs root")
-	}
-	dir := t.TempDir()
-	if err := unix.Mount("tidemark", dir, "tmpfs", 0, "size=24m"); err != nil {
-		t.Skipf("mount tmpfs: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
-	return dir
 }
