@@ -34,8 +34,12 @@ func (x *indexer) note(h header) {
 	x.since += h.size
 }
 
-// observe updates newest alone.
+// observe updates newest alone. What a batch that compaction has emptied says of
+// timestamps is no record's.
 func (x *indexer) observe(h header) {
+	if h.Count() == 0 {
+		return
+	}
 	if ms := h.MaxTimestamp(); ms > x.newest.TimestampMs {
 		x.newest = index.Timestamp{TimestampMs: ms, Offset: h.LastOffset()}
 	}

@@ -60,6 +60,8 @@ func (l *Log) Close() error {
 	l.stopTimers()
 	l.mu.Unlock()
 	l.tasks.Wait()
+	l.cleaning.Lock() // A round ends at its next step.
+	defer l.cleaning.Unlock()
 
 	l.maintenance.Lock()
 	defer l.maintenance.Unlock()

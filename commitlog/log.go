@@ -12,7 +12,7 @@
 // It knows nothing of replication: the high watermark, who leads, and when an
 // append counts are its user's business, as are the checkpoints of the log
 // directory (package checkpoint), whose values go in through OpenState and out
-// through RecoveryPoint and LogStartOffset. Compaction is not here.
+// through RecoveryPoint and LogStartOffset.
 //
 // The files are described in docs/formats/.
 package commitlog
@@ -31,7 +31,7 @@ import (
 // Log is one replica's log. All methods are safe for concurrent use, Close and
 // Delete included.
 //
-// Locks, in order: maintenance, mu; viewMu and a segment's mu are leaves. An
+// Locks, in order: cleaning, maintenance, mu; viewMu and a segment's mu are leaves. An
 // append takes mu and viewMu and never waits for a sync, a deletion or a reader.
 type Log struct {
 	fs    vfs.FS
@@ -59,6 +59,11 @@ type Log struct {
 	// maintenance is held by whoever flushes, seals, truncates, deletes or
 	// closes: one at a time, whatever it takes.
 	maintenance sync.Mutex
+	// cleaning is held by a round of cleaning, which takes maintenance only to
+	// begin and to swap segments.
+	cleaning sync.Mutex
+	// firstDirty is the first offset that is not cleaned.
+	firstDirty atomic.Int64
 
 	// mu guards what follows; it serializes appends.
 	mu       sync.Mutex
@@ -78,6 +83,8 @@ type Log struct {
 	doomed []*segment
 
 	// viewMu guards what follows. Who writes holds mu too, so whoever holds mu
+	// truncations counts them: a round of cleaning must not go on after one.
+	truncations int
 	// may read without viewMu.
 	viewMu sync.Mutex
 	view   view

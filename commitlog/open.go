@@ -82,6 +82,9 @@ func (l *Log) init(fsys vfs.FS, dir string, o Options, s OpenState, c clock.Cloc
 		return err
 	}
 	l.view.start = max(s.LogStartOffset, l.view.segments[0].base)
+	if s.FirstDirty <= l.view.end {
+		l.firstDirty.Store(s.FirstDirty) // Else the log is not the one that was cleaned.
+	}
 	if err := l.trimEpochs(); err != nil {
 		return err
 	}

@@ -60,8 +60,10 @@ type Options struct {
 	// (message.timestamp.before.max.ms, …after…) bound how far a record's
 	// timestamp may lie from the clock; negative is no bound.
 	TimestampBeforeMaxMs, TimestampAfterMaxMs int64
-	// Compacted (cleanup.policy contains compact) makes keys mandatory.
-	Compacted bool
+	// Compacted (cleanup.policy contains compact) makes keys mandatory, and
+	// Compaction count.
+	Compacted  bool
+	Compaction Compaction
 	// DecompressedLimit bounds what one batch may decompress to, in bytes; 0 is
 	// the default of package record.
 	DecompressedLimit int64
@@ -100,6 +102,7 @@ func (o *Options) validation(nowMs int64) record.Validation {
 		RequireKeys:     o.Compacted,
 		LogAppendTime:   o.LogAppendTime,
 		NowMs:           nowMs,
+		Compaction:           DefaultCompaction(),
 		BeforeMaxMs:     o.TimestampBeforeMaxMs,
 		AfterMaxMs:      o.TimestampAfterMaxMs,
 		Limits:          record.Limits{DecompressedBytes: o.DecompressedLimit},
@@ -134,3 +137,5 @@ type OpenState struct {
 	// LogStartOffset is the first offset kept; 0 where no checkpoint says more.
 	LogStartOffset int64
 }
+	// FirstDirty is the first offset not cleaned; 0 cleans all again.
+	FirstDirty int64

@@ -96,7 +96,7 @@ func (v *view) newestOf(i int) (index.Timestamp, error) {
 	// The record that has it was deleted: what is left is compared one by one.
 	newest = index.Timestamp{TimestampMs: index.NoTimestamp}
 	err := v.eachHeader(i, v.start, func(_ *segment, h header) error {
-		if ms := h.MaxTimestamp(); ms > newest.TimestampMs {
+		if ms := h.MaxTimestamp(); ms > newest.TimestampMs && h.Count() > 0 {
 			newest = index.Timestamp{TimestampMs: ms, Offset: h.LastOffset()}
 		}
 		return nil
@@ -115,7 +115,7 @@ func (v *view) firstAt(i int, timestampMs int64) (found TimestampOffset, ok bool
 		return TimestampOffset{}, false, err
 	}
 	err = v.eachHeader(i, max(from, v.start), func(s *segment, h header) error {
-		if h.MaxTimestamp() < timestampMs {
+		if h.MaxTimestamp() < timestampMs || h.Count() == 0 {
 			return nil
 		}
 		b, err := s.readBatch(h.position, h.size)
@@ -151,9 +151,6 @@ func (v *view) floorOfTime(i int, timestampMs int64) (int64, error) {
 // firstRecord is the first record of b at or after start whose timestamp is at
 // least timestampMs.
 func firstRecord(b record.Batch, timestampMs, start int64) (TimestampOffset, bool, error) {
-	if b.IsLogAppendTime() {
-		return TimestampOffset{b.MaxTimestamp(), max(b.BaseOffset(), start)}, true, nil
-	}
 	r, err := b.Records(record.Limits{})
 	if err != nil {
 		return TimestampOffset{}, false, err
@@ -162,6 +159,9 @@ func firstRecord(b record.Batch, timestampMs, start int64) (TimestampOffset, boo
 	var rec record.Record
 	for r.Next(&rec) {
 		at := TimestampOffset{b.BaseTimestamp() + rec.TimestampDelta, b.BaseOffset() + int64(rec.OffsetDelta)}
+		if b.IsLogAppendTime() {
+			at.TimestampMs = b.MaxTimestamp()
+		}
 		if at.TimestampMs >= timestampMs && at.Offset >= start {
 			return at, true, nil
 		}

@@ -107,6 +107,7 @@ func (l *Log) truncateTo(offset int64) error {
 		return l.restartAt(v.start)
 	}
 	l.recoveryPoint.Store(min(l.recoveryPoint.Load(), end))
+	l.forgetClean(end)
 	if err := l.appender.Close(); err != nil {
 		return err
 	}
@@ -235,6 +236,7 @@ func (l *Log) dropNow(segments []*segment) error {
 // restartAt replaces all segments by an empty one at offset; maintenance and mu
 // are held and no segment waits to be sealed.
 func (l *Log) restartAt(offset int64) error {
+	l.forgetClean(0)
 	if err := l.appender.Close(); err != nil {
 		return err
 	}

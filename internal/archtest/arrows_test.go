@@ -43,8 +43,9 @@ var arrows = map[string][]string{
 	"commitlog/checkpoint": {"internal/vfs"},
 	"commitlog/epoch":      {"commitlog/checkpoint"},
 	"commitlog/index":      {"internal/vfs", "internal/invariant"},
+	"commitlog/cleaner":    {"protocol/record", "internal/invariant"},
 	"commitlog/producer":   {},
-	"commitlog": {"commitlog/checkpoint", "commitlog/epoch", "commitlog/index", "commitlog/producer", "engines", "protocol/record",
+	"commitlog": {"commitlog/checkpoint", "commitlog/epoch", "commitlog/index", "commitlog/producer", "commitlog/cleaner", "engines", "protocol/record",
 		"internal/vfs", "internal/clock", "internal/invariant"},
 	"commitlog/inspect": {"commitlog", "commitlog/checkpoint", "commitlog/epoch", "commitlog/index", "commitlog/producer", "protocol/record"},
 

@@ -1,0 +1,368 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+
+	"tidemark/commitlog/cleaner"
+	"tidemark/commitlog/index"
+	"tidemark/internal/invariant"
+	"tidemark/internal/vfs"
+	"tidemark/protocol/record"
+)
+
+// CleanerOptions configure a Cleaner.
+type CleanerOptions struct {
+	// MapBytes is the memory for keys and MapLoad the part of it that is filled
+	// (log.cleaner.dedupe.buffer.size over the threads,
+	// log.cleaner.io.buffer.load.factor).
+	MapBytes int64
+	MapLoad  float64
+	// BufferBytes is the size of the two I/O buffers
+	// (log.cleaner.io.buffer.size over the threads); a batch that is larger has
+	// them grow to its size for the round.
+	BufferBytes int
+	// Pause is called with the number of bytes to be read or written next, and
+	// returns when that is in order; an error ends the round with it. nil never
+	// waits.
+	Pause func(bytes int) error
+}
+
+// Cleaner is what a thread needs to clean one log after another: the memory for
+// keys and the I/O buffers (Kafka's Cleaner). It is confined to one goroutine.
+type Cleaner struct {
+	o       CleanerOptions
+	offsets *cleaner.OffsetMap
+	in, out []byte
+}
+
+// NewCleaner returns a Cleaner; its memory is allocated when a log needs it.
+func NewCleaner(o CleanerOptions) *Cleaner {
+	invariant.Check(o.BufferBytes >= record.HeaderSize, "I/O buffers of %d bytes", o.BufferBytes)
+	return &Cleaner{o: o, offsets: cleaner.NewOffsetMap(o.MapBytes, o.MapLoad)}
+}
+
+// CleanReport is what a round did.
+type CleanReport struct {
+	Cleanable
+	// CleanedTo is the new first dirty offset; less than End where the memory
+	// for keys was full before.
+	CleanedTo int64
+	// Stats count what the second pass saw and kept.
+	cleaner.Stats
+	// SegmentsBefore and SegmentsAfter count the segments replaced and those
+	// that took their place.
+	SegmentsBefore, SegmentsAfter int
+	// Keys is how many keys the dirty section has, MapFill the part of the
+	// memory for keys that they took.
+	Keys    int
+	MapFill float64
+}
+
+// Clean cleans l up to boundOffset, as Cleanable would report it: of each key only
+// the record with the greatest offset stays (package cleaner). Offsets, sequences
+// and leader epochs stay; the first dirty offset moves on. Segments are replaced
+// one group at a time, oldest first, each durably and so that a crash leaves the
+// old ones or the new one. Reads and appends go on meanwhile.
+//
+// ErrCleaningAborted is no failure. A *CorruptError, and errors of package record,
+// say that the log cannot be cleaned: it is as it was. A full disk leaves it as
+// it was, too. After any other error of writing, the log is failed.
+func (c *Cleaner) Clean(l *Log, boundOffset int64) (CleanReport, error) {
+	l.cleaning.Lock()
+	defer l.cleaning.Unlock()
+	r, err := c.begin(l, boundOffset)
+	if err == nil {
+		err = r.run()
+	}
+	if errors.Is(err, errSegmentGone) || errors.Is(err, ErrClosed) {
+		err = ErrCleaningAborted
+	}
+	if cap(c.in) > c.o.BufferBytes {
+		c.in = nil
+	}
+	if cap(c.out) > 2*c.o.BufferBytes {
+		c.out = nil
+	}
+	if err != nil {
+		return r.report, fmt.Errorf("clean %s: %w", l.dir, err)
+	}
+	return r.report, nil
+}
+
+// round is one round of cleaning.
+type round struct {
+	*Cleaner
+	log         *Log
+	options     *Options
+	nowMs       int64
+	truncations int
+	// segments are those that the round covers.
+	segments []*segment
+	// view is the log as it was when the round began.
+	view         view
+	transactions cleaner.Transactions
+	filter       cleaner.Filter
+	report       CleanReport
+}
+
+// begin seals what was rolled and decides what the round covers.
+func (c *Cleaner) begin(l *Log, bound int64) (*round, error) {
+	r := &round{Cleaner: c, log: l, options: l.options.Load(), nowMs: l.clock.Now().UnixMilli()}
+	l.maintenance.Lock()
+	defer l.maintenance.Unlock()
+	if err := l.sealAll(); err != nil {
+		return r, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var err error
+	r.segments, r.report.Cleanable, err = l.cleanable(bound, r.nowMs)
+	r.view, r.truncations, r.report.CleanedTo = l.view, l.truncations, r.report.FirstDirty
+	r.filter = cleaner.Filter{
+		Map: c.offsets, Transactions: &r.transactions, Producers: map[int64]cleaner.Last{},
+		NowMs: r.nowMs, DeleteRetentionMs: r.options.Compaction.DeleteRetentionMs, Limits: r.limits(),
+	}
+	for _, e := range l.producers.Entries() {
+		r.filter.Producers[e.ProducerID] = cleaner.Last{Offset: e.LastOffset, Epoch: e.Epoch}
+	}
+	return r, err
+}
+
+// limits are those of reading what was let in: a limit lowered since must not
+// make a log uncleanable.
+func (r *round) limits() record.Limits {
+	return record.Limits{DecompressedBytes: max(r.options.DecompressedLimit, record.DefaultDecompressedBytes)}
+}
+
+func (r *round) run() error {
+	if r.report.End <= r.report.FirstDirty {
+		return nil
+	}
+	if err := r.findTransactions(); err != nil {
+		return err
+	}
+	if err := r.fillMap(); err != nil {
+		return err
+	}
+	end := r.offsets.Latest() + 1
+	n := 0
+	for n < len(r.segments) && r.segments[n].base < end {
+		n++
+	}
+	groups, err := r.group(r.segments[:n])
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if err := r.cleanGroup(g); err != nil {
+			return err
+		}
+	}
+	r.report.Stats = r.filter.Stats
+	return r.finish(end)
+}
+
+// finish moves the first dirty offset.
+func (r *round) finish(end int64) error {
+	r.log.mu.Lock()
+	defer r.log.mu.Unlock()
+	if r.log.truncations != r.truncations {
+		return ErrCleaningAborted
+	}
+	r.log.firstDirty.Store(end)
+	r.report.CleanedTo = end
+	return nil
+}
+
+// findTransactions notes what was aborted, by the headers of the log up to where
+// the last transaction ends that has data in the round.
+func (r *round) findTransactions() error {
+	for i := 0; i < len(r.view.segments); i++ {
+		if i >= len(r.segments) && !r.transactions.Undecided(r.report.End) {
+			return nil
+		}
+		err := r.view.eachHeader(i, r.view.start, func(s *segment, h header) error {
+			if !h.IsControl() {
+				r.transactions.Data(h.Batch)
+				return nil
+			}
+			b, err := s.readBatch(h.position, h.size)
+			if err != nil {
+				return err
+			}
+			if kind, ok := markerKind(b); ok {
+				r.transactions.Marker(b.ProducerID(), b.LastOffset(), kind)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markerKind is what the marker in a control batch says; ok is false for a batch
+// that ends no transaction.
+func markerKind(b record.Batch) (kind record.ControlType, ok bool) {
+	r, err := b.Records(record.Limits{})
+	if err != nil {
+		return 0, false
+	}
+	defer r.Close()
+	var rec record.Record
+	if !r.Next(&rec) {
+		return 0, false
+	}
+	kind, _, err = record.ParseControl(rec.Key, rec.Value)
+	return kind, err == nil && (kind == record.Abort || kind == record.Commit)
+}
+
+// fillMap puts the keys of the dirty section into the map, as many as have room.
+func (r *round) fillMap() error {
+	from := r.report.FirstDirty
+	r.offsets.Reset(from, r.report.End-from)
+	x := cleaner.Indexer{Map: r.offsets, From: from, Transactions: &r.transactions, Limits: r.limits()}
+	full := false
+	for i := r.view.floor(from); i < len(r.segments) && !full; i++ {
+		position, err := r.view.positionIn(i, from)
+		if err != nil {
+			return err
+		}
+		err = r.eachBatch(r.segments[i], position, func(b stored) error {
+			var err error
+			if full, err = x.Add(b.Batch); err != nil {
+				return b.corrupt(err)
+			}
+			if full {
+				return errFound
+			}
+			return nil
+		})
+		if err != nil && err != errFound {
+			return err
+		}
+		if !full {
+			r.offsets.Advance(r.view.nextOf(i) - 1)
+		}
+	}
+	r.report.Keys, r.report.MapFill = r.offsets.Len(), r.offsets.Fill()
+	return nil
+}
+
+// group splits segments into groups that become one segment each: no larger than
+// segment.bytes, with indexes no larger than segment.index.bytes, and without an
+// offset too far behind the base.
+func (r *round) group(segments []*segment) ([][]*segment, error) {
+	var groups [][]*segment
+	var logBytes, offsetBytes, timeBytes int64
+	for i, s := range segments {
+		if err := s.acquire(); err != nil {
+			return nil, err
+		}
+		size := s.size.Load()
+		offsets, times := int64(s.offsets.Entries())*index.OffsetEntrySize, int64(s.times.Entries())*index.TimeEntrySize
+		s.release()
+		last := len(groups) - 1
+		if i > 0 && logBytes+size <= r.options.SegmentBytes &&
+			offsetBytes+offsets <= r.options.IndexMaxBytes && timeBytes+times <= r.options.IndexMaxBytes &&
+			r.view.nextOf(i)-1-groups[last][0].base <= maxRelativeOffset {
+			groups[last] = append(groups[last], s)
+			logBytes, offsetBytes, timeBytes = logBytes+size, offsetBytes+offsets, timeBytes+times
+			continue
+		}
+		groups = append(groups, []*segment{s})
+		logBytes, offsetBytes, timeBytes = size, offsets, times
+	}
+	return groups, nil
+}
+
+// cleanGroup writes what stays of a group to one segment and puts it in their
+// place.
+func (r *round) cleanGroup(group []*segment) error {
+	w, err := r.log.newCleaned(r.options, group[0].base)
+	if err != nil {
+		return r.writeFailed(err)
+	}
+	if err := r.fill(w, group); err != nil {
+		return errors.Join(err, w.discard())
+	}
+	if err := r.log.swap(w, group, r.truncations); err != nil {
+		return err
+	}
+	r.report.SegmentsBefore += len(group)
+	r.report.SegmentsAfter++
+	return nil
+}
+
+func (r *round) fill(w *cleaned, group []*segment) error {
+	for i, s := range group {
+		err := r.eachBatch(s, 0, func(b stored) error {
+			before := len(r.out)
+			var err error
+			// The last batch of a segment stays, so that where it ends is known:
+			// a hole before the next segment is damage, in any log.
+			if r.out, err = r.filter.Append(r.out, b.Batch, b.last() && i == len(group)-1); err != nil {
+				return b.corrupt(err)
+			}
+			if len(r.out) > before {
+				w.note(record.Batch(r.out[before:]))
+			}
+			if len(r.out) < r.o.BufferBytes {
+				return nil
+			}
+			return r.flushOut(w)
+		})
+		if err != nil {
+			r.out = r.out[:0]
+			return err
+		}
+	}
+	if err := r.flushOut(w); err != nil {
+		return err
+	}
+	if err := w.seal(); err != nil {
+		return r.writeFailed(err)
+	}
+	return nil
+}
+
+func (r *round) flushOut(w *cleaned) error {
+	out := r.out
+	r.out = r.out[:0]
+	if err := r.goOn(len(out)); err != nil {
+		return err
+	}
+	if err := w.write(out); err != nil {
+		return r.writeFailed(err)
+	}
+	return nil
+}
+
+// goOn asks whether to read or write so many bytes now.
+func (r *round) goOn(bytes int) error {
+	r.log.mu.Lock()
+	err := r.log.usable()
+	r.log.mu.Unlock()
+	if err == nil && r.o.Pause != nil {
+		err = r.o.Pause(bytes)
+	}
+	return err
+}
+
+// writeFailed fails the log, but for a full disk: what a sync has once refused
+// must not be believed the next time. Files of a log that was closed meanwhile may
+// be gone.
+func (r *round) writeFailed(err error) error {
+	r.log.mu.Lock()
+	closed := r.log.closed
+	r.log.mu.Unlock()
+	switch {
+	case closed:
+		return ErrCleaningAborted
+	case vfs.IsFull(err):
+		return err
+	}
+	return r.log.fail(err)
+}
