@@ -91,6 +91,7 @@ func DefaultOptions() Options {
 		TimestampBeforeMaxMs: -1,
 		TimestampAfterMaxMs:  3600 * 1000,
 		ProducerExpiryMs:     24 * 3600 * 1000,
+		Compaction:           DefaultCompaction(),
 	}
 }
 
@@ -102,7 +103,6 @@ func (o *Options) validation(nowMs int64) record.Validation {
 		RequireKeys:     o.Compacted,
 		LogAppendTime:   o.LogAppendTime,
 		NowMs:           nowMs,
-		Compaction:           DefaultCompaction(),
 		BeforeMaxMs:     o.TimestampBeforeMaxMs,
 		AfterMaxMs:      o.TimestampAfterMaxMs,
 		Limits:          record.Limits{DecompressedBytes: o.DecompressedLimit},
