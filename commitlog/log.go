@@ -81,10 +81,10 @@ type Log struct {
 	flushArmed bool
 	// doomed are removed segments whose files are still there.
 	doomed []*segment
-
-	// viewMu guards what follows. Who writes holds mu too, so whoever holds mu
 	// truncations counts them: a round of cleaning must not go on after one.
 	truncations int
+
+	// viewMu guards what follows. Who writes holds mu too, so whoever holds mu
 	// may read without viewMu.
 	viewMu sync.Mutex
 	view   view

@@ -136,6 +136,6 @@ type OpenState struct {
 	RecoveryPoint int64
 	// LogStartOffset is the first offset kept; 0 where no checkpoint says more.
 	LogStartOffset int64
-}
 	// FirstDirty is the first offset not cleaned; 0 cleans all again.
 	FirstDirty int64
+}
