@@ -53,6 +53,9 @@ const (
 	AnswerFence
 	// StepDown: the replica no longer leads; appends are refused from now on.
 	StepDown
+	// MoveLogStart: the leader's log starts at Offset; drop what is older, then
+	// tell LogStartMoved.
+	MoveLogStart
 )
 
 // Effect is one thing that a machine wants done.

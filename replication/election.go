@@ -13,7 +13,8 @@ type Candidates struct {
 	// New is true for the first leader of a partition: there is nothing to have
 	// missed.
 	New bool
-	// LastLeader is who led last; NoBroker if nobody did.
+	// LastLeader is who leads now, and stays where it may; NoBroker where nobody
+	// does, once FenceReplica was sent to anybody, or to have it chosen anew.
 	LastLeader int32
 }
 

@@ -40,6 +40,10 @@ type Status struct {
 	Pending      bool
 	// MinISR is the smaller of min.insync.replicas and the number of replicas.
 	MinISR int
+	// Admits is true where a producer with acks=all may append. It changes only
+	// with BecomeLeader, BecomeFollower, Stopped, Fence, ConfigChanged and
+	// ISRCommitted.
+	Admits bool
 	// Followers are the other assigned replicas as the leader sees them.
 	Followers []FollowerStatus
 	// Waiting says why the high watermark stands; it is empty where it is the

@@ -56,7 +56,13 @@ var arrows = map[string][]string{
 	"coordinator/controller/election": {"internal/invariant"},
 	"coordinator/controller":          {"coordinator/controller/election", "coordinator/znode", "internal/clock"},
 
-	"replication": {"commitlog/epoch", "internal/invariant"},
+	"replication":                  {"commitlog/epoch", "replication/internal/planted", "internal/invariant"},
+	"replication/internal/planted": {},
+	"replication/async":            {"replication"},
+	"replication/allsync":          {"replication", "replication/internal/planted"},
+	"replication/isr":              {"replication", "replication/internal/planted"},
+	"replication/quorum":           {"replication", "replication/internal/planted"},
+	"replication/catalog":          {"replication", "replication/async", "replication/allsync", "replication/isr", "replication/quorum"},
 
 	"broker/config":    {"internal/loopback", "internal/nearest"},
 	"broker/network":   {"internal/loopback", "protocol/wire", "internal/clock", "internal/invariant"},

@@ -1,0 +1,133 @@
+package replication
+
+import (
+	"slices"
+
+	"tidemark/replication/internal/planted"
+)
+
+// proposal is an ISR on its way to ZooKeeper (Kafka's PendingPartitionChange,
+// KIP-497). While it is, the union of the committed and the proposed set counts:
+// whichever of them a next leader is elected from, it has what was acknowledged.
+type proposal struct {
+	pending bool
+	// unknown: there was no answer; made again on the next tick.
+	unknown bool
+	// held: one was refused; none is made before the next tick.
+	held           bool
+	why            Why
+	members        []Member // proposed; handed out, so never written to again
+	partitionEpoch int32    // the state it was made from
+	maximal        []Member // the union
+	scratch        []Member
+}
+
+// cleared is no proposal; the buffers stay.
+func (p proposal) cleared() proposal { return proposal{maximal: p.maximal[:0], scratch: p.scratch[:0]} }
+
+func (p *proposal) effect(r *Replica) Effect {
+	return Effect{Kind: ProposeISR, LeaderEpoch: r.leaderEpoch, PartitionEpoch: p.partitionEpoch, Members: p.members, Why: p.why}
+}
+
+// propose asks the rule whether the set is right, and has another one written.
+func (r *Replica) propose(out []Effect) []Effect {
+	p := &r.proposal
+	if p.pending || p.held {
+		return out
+	}
+	set, why := r.rule.ProposeISR(r, p.scratch[:0])
+	p.scratch = set
+	if why == 0 {
+		return out
+	}
+	p.pending, p.why, p.partitionEpoch = true, why, r.partitionEpoch
+	p.members = slices.Clone(set)
+	p.maximal = append(p.maximal[:0], r.isr...)
+	for _, m := range p.members {
+		if !Contains(p.maximal, m.Broker) {
+			p.maximal = append(p.maximal, m)
+		}
+	}
+	return append(out, p.effect(r))
+}
+
+// isrCommitted takes over the state as it stands in ZooKeeper. A newer one ends
+// whatever was proposed: it was either that, or will be refused by its version.
+func (r *Replica) isrCommitted(ev *Event, out []Effect) []Effect {
+	if r.role != Leader || ev.LeaderEpoch != r.leaderEpoch || ev.PartitionEpoch <= r.partitionEpoch {
+		return out
+	}
+	r.partitionEpoch, r.isr, r.elr = ev.PartitionEpoch, ev.ISR, ev.ELR
+	r.proposal = r.proposal.cleared()
+	return r.advance(r.failIfTooFew(out))
+}
+
+func (r *Replica) isrRefused(ev *Event, out []Effect) []Effect {
+	p := &r.proposal
+	if r.role != Leader || !p.pending || ev.LeaderEpoch != r.leaderEpoch || ev.PartitionEpoch != p.partitionEpoch {
+		return out
+	}
+	switch ev.Refusal {
+	case NotApplied:
+		*p = p.cleared()
+		p.held = true
+		return r.advance(out)
+	case UnknownOutcome:
+		p.unknown = true
+	}
+	return out
+}
+
+// WithoutLagging appends to set the ISR without the members that have not caught
+// up for replica.lag.time.max.ms (Partition.getOutOfSyncReplicas), and says
+// whether that left somebody out. The leader stays.
+func (r *Replica) WithoutLagging(set []Member) (left []Member, dropped bool) {
+	for _, m := range r.isr {
+		if p := findPeer(r.followers, m.Broker); p != nil && !r.keepsUp(p) {
+			dropped = true
+			continue
+		}
+		set = append(set, m)
+	}
+	return set, dropped
+}
+
+// WithCaughtUp appends to set the ISR and every replica that may join it: one
+// that fetched in this leader epoch, has everything below the high watermark and
+// everything from before this epoch (the high watermark of a new leader may be
+// older than what was acknowledged). It says whether anybody joined. A member
+// whose broker came back under another broker epoch joins anew.
+func (r *Replica) WithCaughtUp(set []Member) (grown []Member, joined bool) {
+	set = append(set, r.isr...)
+	for i := range r.followers {
+		p := &r.followers[i]
+		at := Find(set, p.Broker)
+		if at >= 0 && (set[at].BrokerEpoch == NoBrokerEpoch || set[at].BrokerEpoch == p.BrokerEpoch) || !r.mayJoin(p) {
+			continue
+		}
+		m := Member{Broker: p.Broker, BrokerEpoch: p.BrokerEpoch, Dir: p.Dir}
+		if planted.Is(planted.JoinWithoutBrokerEpoch) {
+			m.BrokerEpoch = NoBrokerEpoch
+		}
+		if at >= 0 {
+			set[at] = m
+		} else {
+			set = append(set, m)
+		}
+		joined = true
+	}
+	return set, joined
+}
+
+// mayJoin is Partition.isFollowerInSync.
+func (r *Replica) mayJoin(p *Peer) bool {
+	if p.LogEnd == NoOffset || p.LogEnd < r.hw {
+		return false
+	}
+	return p.LogEnd >= r.epochStart || planted.Is(planted.JoinBelowEpochStart)
+}
+
+// keepsUp is Replica.isCaughtUp.
+func (r *Replica) keepsUp(p *Peer) bool {
+	return p.LogEnd == r.end || r.now-p.LastCaughtUp <= r.cfg.LagTimeMax
+}
