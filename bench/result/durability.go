@@ -1,5 +1,7 @@
 package result
 
+import "fmt"
+
 // DurabilitySchema is the schema of durability.json.
 const DurabilitySchema = "durability/v1"
 
@@ -8,13 +10,23 @@ const DurabilitySchema = "durability/v1"
 type Durability struct {
 	Schema string `json:"schema"`
 	// Experiment is the one whose cells were tested; its runs are the throughput.
-	Experiment string     `json:"experiment"`
-	Fault      string     `json:"fault"`
-	Planned    int        `json:"planned"` // faults
-	Done       int        `json:"done"`
-	Cells      []CellLoss `json:"cells"`
+	Experiment string `json:"experiment"`
+	Fault      string `json:"fault"`
+	Planned    int    `json:"planned"` // faults
+	Done       int    `json:"done"`
+	// Failed are the faults after which there was no outcome.
+	Failed []FailedTrial `json:"failed,omitempty"`
+	Cells  []CellLoss    `json:"cells"`
 	// Gates are what must hold; a failed one fails the invocation.
 	Gates []Gate `json:"gates"`
+}
+
+// FailedTrial is a fault without an outcome: the broker did not start again, or
+// what it held could not be read.
+type FailedTrial struct {
+	Number int    `json:"trial"`
+	Seed   uint64 `json:"seed"`
+	Error  string `json:"error"`
 }
 
 // CellLoss is one cell over its trials.
@@ -69,4 +81,20 @@ type Gate struct {
 	Holds bool   `json:"holds"`
 	// Why says what was seen.
 	Why string `json:"why"`
+}
+
+// Counted is k of n with its interval, as every table shows it: "0 of 60 (≤ 4.9 %)",
+// "60 of 60 (≥ 95.1 %)", "37 of 60 (48.2 to 73.9 %)". What was never seen is a
+// bound, not zero.
+func (c *CellLoss) Counted() string {
+	of := fmt.Sprintf("%d of %d", c.Lossy, c.Trials)
+	switch {
+	case c.Trials == 0:
+		return "not tested"
+	case c.Lossy == 0:
+		return fmt.Sprintf("%s (≤ %.1f %%)", of, 100*c.Loss.High)
+	case c.Lossy == c.Trials:
+		return fmt.Sprintf("%s (≥ %.1f %%)", of, 100*c.Loss.Low)
+	}
+	return fmt.Sprintf("%s (%.1f to %.1f %%)", of, 100*c.Loss.Low, 100*c.Loss.High)
 }

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ type Folder struct {
 	// Runs are all finished runs, invalid ones included, in order of execution.
 	Runs    []Run
 	Compare *Compare
+	// Trials are all finished trials in order; Durability what they say.
+	Trials     []Trial
+	Durability *Durability
 	// Problems names files that could not be read, one sentence each; the rest
 	// of the folder is here all the same.
 	Problems []string
@@ -45,6 +49,8 @@ func Load(dir string) (*Folder, error) {
 	f.Env = load[Env](f, "env.json", EnvSchema)
 	f.Calib = load[Calib](f, "calib.json", CalibSchema)
 	f.Compare = load[Compare](f, "compare.json", CompareSchema)
+	f.Durability = load[Durability](f, "durability.json", DurabilitySchema)
+	f.loadTrials()
 	files, err := filepath.Glob(filepath.Join(dir, "cells", "*", "*", "run.json"))
 	if err != nil {
 		return nil, fmt.Errorf("list runs of %s: %w", dir, err)
@@ -60,6 +66,20 @@ func Load(dir string) (*Folder, error) {
 	}
 	sort.SliceStable(f.Runs, func(i, j int) bool { return f.Runs[i].Order < f.Runs[j].Order })
 	return f, nil
+}
+
+// loadTrials reads trials.csv; absent or damaged it counts as load does.
+func (f *Folder) loadTrials() {
+	data, err := os.ReadFile(filepath.Join(f.Dir, TrialsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		f.Trials, err = ReadTrials(bytes.NewReader(data))
+	}
+	if err != nil {
+		f.Problems = append(f.Problems, fmt.Sprintf("%s: %v", filepath.Join(f.Dir, TrialsFile), err))
+	}
 }
 
 // load reads one file; nil when it is absent or, with a problem noted, damaged.

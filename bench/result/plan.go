@@ -1,5 +1,7 @@
 package result
 
+import "strings"
+
 // Plan is resolved.json: what an invocation set out to do, every default filled
 // in, before anything ran.
 type Plan struct {
@@ -13,7 +15,26 @@ type Plan struct {
 	Dirty       bool             `json:"dirty"`
 	Spec        string           `json:"spec"` // sha256:… of spec.yaml
 	Experiments []PlanExperiment `json:"experiments"`
-	Totals      Totals           `json:"totals"`
+	// Trials are the faults that follow the runs; nil where there are none.
+	Trials *PlanTrials `json:"trials,omitempty"`
+	Totals Totals      `json:"totals"`
+}
+
+// PlanTrials are faults that one broker meets with the cells of an experiment as
+// its topics.
+type PlanTrials struct {
+	// Of names the experiment.
+	Of    string `json:"of"`
+	Count int    `json:"count"`
+	Fault string `json:"fault"`
+	// RecordsPerS is the load of each cell.
+	RecordsPerS int64 `json:"records_per_s"`
+	RecordBytes int64 `json:"record_bytes"`
+	// LeastNs and MostNs bound how long the load runs before the fault.
+	LeastNs int64 `json:"least_ns"`
+	MostNs  int64 `json:"most_ns"`
+	// SecondsPerTrial is the estimate the plan is made with.
+	SecondsPerTrial float64 `json:"seconds_per_trial"`
 }
 
 // PlanExperiment is one group of cells that are compared with each other.
@@ -27,6 +48,20 @@ type PlanExperiment struct {
 	// values in order; the first value of each is the base cell's.
 	Axes  []Axis     `json:"axes"`
 	Cells []PlanCell `json:"cells"`
+}
+
+// NameOf names a cell by its values on all axes, "os · buffered"; a cell of an
+// experiment without axes keeps its label. Where no cell is the measure of the
+// others, "base" would say nothing.
+func (e *PlanExperiment) NameOf(c PlanCell) string {
+	var values []string
+	for _, a := range e.Axes {
+		values = append(values, c.Config[a.Name])
+	}
+	if len(values) == 0 {
+		return c.Label
+	}
+	return strings.Join(values, " · ")
 }
 
 // Axis is a varied property and its values.
@@ -90,6 +125,16 @@ type State struct {
 	Finished bool `json:"finished"`
 	// Interrupted is true when the invocation was asked to stop early.
 	Interrupted bool `json:"interrupted"`
+	// Trials is where the faults stand; nil where none are planned.
+	Trials *TrialState `json:"trials,omitempty"`
+}
+
+// TrialState is how many of the planned faults were done. The next one has the
+// number Done + len(Failed).
+type TrialState struct {
+	Planned int           `json:"planned"`
+	Done    int           `json:"done"`
+	Failed  []FailedTrial `json:"failed,omitempty"`
 }
 
 // StateLine is the state of one planned run.

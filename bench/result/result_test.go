@@ -60,6 +60,57 @@ func FuzzReadSeries(f *testing.F) {
 	})
 }
 
+func sampleTrials() []Trial {
+	return []Trial{
+		{Number: 0, Seed: 1 << 63, Fault: PowerCut, Torn: "sector", Acks: "all", PhaseMs: 1, Cell: "c", Label: "a, \"b\"", Sent: 2, Acked: 3, Failed: 4,
+			Unknown: 5, Read: 6, Lost: 7, Duplicate: 8, Reordered: 9, Corrupt: 10, Phantom: 11, Inconsistent: 12, RecoveryPointMs: 13, UnavailableMs: 14, Debt: -1},
+		{Number: 1, Fault: ProcessKill},
+	}
+}
+
+func TestTrialsRoundTrip(t *testing.T) {
+	var text bytes.Buffer
+	if err := WriteTrials(&text, sampleTrials()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := ReadTrials(bytes.NewReader(text.Bytes()))
+	if diff := cmp.Diff(sampleTrials(), out); diff != "" || err != nil {
+		t.Errorf("trials differ, %v (-want +got):\n%s", err, diff)
+	}
+	later := strings.Replace(text.String(), "trial,seed", "added_later,trial,seed", 1)
+	later = strings.Replace(later, "\n0,", "\n99,0,", 1)
+	later = strings.Replace(later, "\n1,", "\n99,1,", 1)
+	if out, err = ReadTrials(strings.NewReader(later)); err != nil || len(out) != 2 || out[0].Lost != 7 {
+		t.Errorf("a later column: %v, %v", out, err)
+	}
+	if _, err := ReadTrials(strings.NewReader(strings.Replace(text.String(), ",lost", ",gone", 1))); err == nil {
+		t.Error("a renamed column was read")
+	}
+}
+
+func FuzzReadTrials(f *testing.F) {
+	var text bytes.Buffer
+	if err := WriteTrials(&text, sampleTrials()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text.Bytes())
+	f.Add([]byte("trial,seed\n1,x\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		trials, err := ReadTrials(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		var again bytes.Buffer
+		if err := WriteTrials(&again, trials); err != nil {
+			t.Fatal(err)
+		}
+		back, err := ReadTrials(&again)
+		if err != nil || len(back) != len(trials) {
+			t.Fatalf("trials that were read do not survive: %v", err)
+		}
+	})
+}
+
 // folder writes a folder with two runs.
 func folder(t *testing.T) *Writer {
 	t.Helper()
@@ -133,8 +184,28 @@ func TestLatestPointsAtTheNewest(t *testing.T) {
 			t.Errorf("latest is %s, want %s (%v)", got, want, err)
 		}
 	}
-	if _, err := Create(root, "s", "two"); err == nil {
-		t.Error("an existing run folder was opened again")
+}
+
+// TestSameSecond: invocations that began within a second have folders of their own.
+func TestSameSecond(t *testing.T) {
+	root := t.TempDir()
+	for _, want := range []string{"one", "one-2", "one-3"} {
+		w, err := Create(root, "s", "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := filepath.Base(w.Dir()); got != want {
+			t.Errorf("folder %s, want %s", got, want)
+		}
+		if latest, err := os.Readlink(filepath.Join(root, "latest")); err != nil || latest != filepath.Join("s", want) {
+			t.Errorf("latest points at %s, want %s (%v)", latest, want, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(root, "file", "one"); err == nil {
+		t.Error("a folder was made inside a file")
 	}
 }
 

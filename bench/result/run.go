@@ -12,6 +12,7 @@
 //	  cells/<cell>/<block>/ run.json series.csv hist/<metric>.hgrm hist/all.hlog
 //	                        broker/{config.properties,metrics.prom,log.tail}
 //	  runs.csv compare.json bench.txt MANIFEST.sha256 report.html
+//	  trials.csv durability.json  where the suite has trials
 package result
 
 import "tidemark/bench/hist"

@@ -8,6 +8,9 @@ import (
 	"strconv"
 )
 
+// TrialsFile is the name of the trials in a run folder.
+const TrialsFile = "trials.csv"
+
 // Faults of a trial.
 const (
 	// PowerCut kills the broker and takes from its files what was not synced.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -33,14 +34,24 @@ func FolderName(at time.Time, commit, host string) string {
 }
 
 // Create makes the folder <root>/<suite>/<name> and points <root>/latest at it.
-// An existing folder of that name is an error.
+// Where there is one of that name, because two invocations began within a second,
+// the new one gets -2, -3 and so on behind it.
 func Create(root, suite, name string) (*Writer, error) {
-	dir := filepath.Join(root, suite, name)
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(root, suite), 0o755); err != nil {
 		return nil, fmt.Errorf("results of %s: %w", suite, err)
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("run folder: %w", err)
+	first := name
+	dir := filepath.Join(root, suite, name)
+	for n := 2; ; n++ {
+		err := os.Mkdir(dir, 0o755)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) || n > maxSameName {
+			return nil, fmt.Errorf("run folder: %w", err)
+		}
+		name = fmt.Sprintf("%s-%d", first, n)
+		dir = filepath.Join(root, suite, name)
 	}
 	latest := filepath.Join(root, "latest")
 	beside := latest + ".new"
@@ -53,6 +64,9 @@ func Create(root, suite, name string) (*Writer, error) {
 	}
 	return &Writer{dir: dir}, nil
 }
+
+// maxSameName bounds the folders of one name: more are a mistake.
+const maxSameName = 100
 
 // Dir is the folder.
 func (w *Writer) Dir() string { return w.dir }
@@ -137,6 +151,22 @@ func (w *Writer) Mark(order int, s RunState, cause error) error {
 	line.State, line.Error = s, ""
 	if cause != nil {
 		line.Error = cause.Error()
+	}
+	return w.JSON("state.json", w.state)
+}
+
+// BeginTrials notes how many faults follow the runs.
+func (w *Writer) BeginTrials(planned int) error {
+	w.state.Trials = &TrialState{Planned: planned}
+	return w.JSON("state.json", w.state)
+}
+
+// Trials writes the trials so far and where they stand, so that an interrupted
+// invocation leaves all that are finished.
+func (w *Writer) Trials(all []Trial, s TrialState) error {
+	w.state.Trials = &s
+	if err := w.text(TrialsFile, func(o io.Writer) error { return WriteTrials(o, all) }); err != nil {
+		return err
 	}
 	return w.JSON("state.json", w.state)
 }

@@ -128,6 +128,12 @@ func Plan(s *workload.Spec, spec []byte, command []string) (result.Plan, []resul
 		}
 		p.Experiments = append(p.Experiments, pe)
 	}
+	if p.Trials = planTrials(s); p.Trials != nil {
+		bytes := trialBytes(s)
+		p.Totals.Seconds += p.Trials.SecondsPerTrial * float64(p.Trials.Count)
+		p.Totals.BytesWritten += bytes * int64(p.Trials.Count)
+		p.Totals.PeakBytes = max(p.Totals.PeakBytes, bytes)
+	}
 	var planned []result.PlannedRun
 	for i, j := range order(s) {
 		planned = append(planned, result.PlannedRun{Order: i, Experiment: j.experiment.Name.Value, Block: j.block, Cell: j.cell.ID, Label: j.cell.Label})

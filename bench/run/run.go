@@ -44,6 +44,9 @@ type Progress interface {
 	Note(text string)
 	Started(order, total int, experiment, label string, block int, left time.Duration)
 	Finished(r *result.Run, err error)
+	// TrialStarted and TrialFinished are of the faults that follow the runs.
+	TrialStarted(number, total int, left time.Duration)
+	TrialFinished(cells []result.Trial, err error)
 }
 
 // Summary is what came of an invocation.
@@ -58,6 +61,8 @@ type Summary struct {
 	Interrupted bool            `json:"interrupted"`
 	Seconds     float64         `json:"seconds"`
 	Compare     *result.Compare `json:"compare"`
+	// Durability is what the trials say; nil where the suite has none.
+	Durability *result.Durability `json:"durability,omitempty"`
 }
 
 // Run carries out the suite. When ctx ends, the run in progress is finished and
@@ -98,7 +103,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(v.data) }() // the next invocation removes what stays
-	if err := v.all(); err != nil {
+	if err := errors.Join(v.all(), v.trials()); err != nil {
 		return v.summary, err
 	}
 	v.summary.Seconds = time.Since(began).Seconds()
@@ -254,6 +259,7 @@ func (v *invocation) close() error {
 	v.summary.Compare = stats.Summarise(folder)
 	var runs, text strings.Builder
 	err = errors.Join(
+		v.closeTrials(folder),
 		result.WriteRunsCSV(&runs, folder.Runs),
 		result.WriteBenchText(&text, folder.Plan, folder.Env, folder.Runs),
 		v.writer.JSON("compare.json", v.summary.Compare),

@@ -95,6 +95,8 @@ type notes struct {
 func (n *notes) Planned(result.Plan, string)                          {}
 func (n *notes) Note(string)                                          {}
 func (n *notes) Started(int, int, string, string, int, time.Duration) { n.started++ }
+func (n *notes) TrialStarted(int, int, time.Duration)                 {}
+func (n *notes) TrialFinished([]result.Trial, error)                  {}
 func (n *notes) Finished(_ *result.Run, err error) {
 	n.finished++
 	if err != nil {

@@ -15,6 +15,7 @@ const mostDebtPerLoss = 10
 func gates(d *result.Durability) []result.Gate {
 	keeps, loses := cellsOf(d, true), cellsOf(d, false)
 	out := []result.Gate{
+		restarts(d),
 		gate("cells that wait for the disk lose nothing", keeps, func(c result.CellLoss) (bool, string) {
 			return c.Trials > 0 && c.Lossy == 0, counted(c)
 		}),
@@ -39,6 +40,16 @@ func gates(d *result.Durability) []result.Gate {
 			return c.Debt.Max > 0 && c.DebtPerLoss > 0 && c.DebtPerLoss <= mostDebtPerLoss, fmt.Sprintf("mean debt is %.2f times the mean loss", c.DebtPerLoss)
 		}),
 	)
+}
+
+// restarts holds where every fault was followed by a restart and a full read.
+func restarts(d *result.Durability) result.Gate {
+	g := result.Gate{Name: "after every fault the broker starts again and everything can be read", Holds: d.Done > 0 && len(d.Failed) == 0,
+		Why: fmt.Sprintf("%d of %d faults", d.Done, d.Done+len(d.Failed))}
+	for _, f := range d.Failed {
+		g.Why += fmt.Sprintf("; trial %d: %s", f.Number, f.Error)
+	}
+	return g
 }
 
 // gate holds where every cell is fine; what it says is of those that are not, or of

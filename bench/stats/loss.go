@@ -17,7 +17,7 @@ func Probability(k, n int) result.Probability {
 	alpha := 1 - Confidence
 	switch {
 	case n == 0:
-		return result.Probability{Estimate: math.NaN(), Low: 0, High: 1, How: "none"}
+		return result.Probability{Low: 0, High: 1, How: "none"}
 	case k == 0:
 		return result.Probability{Low: 0, High: 1 - math.Pow(alpha, 1/float64(n)), How: "one_sided"}
 	case k == n:
@@ -48,9 +48,10 @@ func Keeps(config map[string]string) bool {
 }
 
 // Durability sums up the trials of an experiment's cells and tries the gates.
-// planned is how many faults there were to be.
-func Durability(e result.PlanExperiment, fault string, planned int, trials []result.Trial) *result.Durability {
-	d := &result.Durability{Schema: result.DurabilitySchema, Experiment: e.Name, Fault: fault, Planned: planned, Cells: []result.CellLoss{}, Gates: []result.Gate{}}
+// failed are the faults without an outcome, each with its reason.
+func Durability(e result.PlanExperiment, p result.PlanTrials, trials []result.Trial, failed []result.FailedTrial) *result.Durability {
+	fault := p.Fault
+	d := &result.Durability{Schema: result.DurabilitySchema, Experiment: e.Name, Fault: fault, Planned: p.Count, Failed: failed, Cells: []result.CellLoss{}, Gates: []result.Gate{}}
 	seen := map[int]bool{}
 	byCell := map[string][]result.Trial{}
 	for _, t := range trials {
@@ -60,14 +61,14 @@ func Durability(e result.PlanExperiment, fault string, planned int, trials []res
 	d.Done = len(seen)
 	for _, c := range e.Cells {
 		keeps := fault == result.ProcessKill || Keeps(c.Config)
-		d.Cells = append(d.Cells, cellLoss(c, keeps, byCell[c.ID]))
+		d.Cells = append(d.Cells, cellLoss(c, e.NameOf(c), keeps, byCell[c.ID]))
 	}
 	d.Gates = gates(d)
 	return d
 }
 
-func cellLoss(c result.PlanCell, keeps bool, trials []result.Trial) result.CellLoss {
-	l := result.CellLoss{Cell: c.ID, Label: c.Label, Keeps: keeps, Trials: len(trials)}
+func cellLoss(c result.PlanCell, name string, keeps bool, trials []result.Trial) result.CellLoss {
+	l := result.CellLoss{Cell: c.ID, Label: name, Keeps: keeps, Trials: len(trials)}
 	var lost, points, unavailable, debt []float64
 	for _, t := range trials {
 		l.Acked += t.Acked
@@ -92,4 +93,17 @@ func cellLoss(c result.PlanCell, keeps bool, trials []result.Trial) result.CellL
 		l.DebtPerLoss = l.Debt.Mean / l.Records.Mean
 	}
 	return l
+}
+
+// OfFolder is the Durability of a run folder with trials; nil of one without.
+func OfFolder(f *result.Folder) *result.Durability {
+	p, s := f.Plan.Trials, f.State.Trials
+	if p == nil || s == nil {
+		return nil
+	}
+	e := f.Experiment(p.Of)
+	if e == nil {
+		e = &result.PlanExperiment{Name: p.Of}
+	}
+	return Durability(*e, *p, f.Trials, s.Failed)
 }

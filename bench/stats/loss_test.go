@@ -67,9 +67,13 @@ func cuts(n int) (result.PlanExperiment, []result.Trial) {
 	return e, out
 }
 
+func planOf(n int) result.PlanTrials {
+	return result.PlanTrials{Of: "throughput", Count: n, Fault: result.PowerCut}
+}
+
 func TestDurability(t *testing.T) {
 	e, trials := cuts(60)
-	d := Durability(e, result.PowerCut, 60, trials)
+	d := Durability(e, planOf(60), trials, nil)
 	if ok, why := GatesHold(d); !ok {
 		t.Errorf("gates of good trials: %s", why)
 	}
@@ -106,13 +110,16 @@ func TestGatesFail(t *testing.T) {
 	} {
 		e, trials := cuts(10)
 		c.spoil(trials)
-		ok, why := GatesHold(Durability(e, result.PowerCut, 10, trials))
+		ok, why := GatesHold(Durability(e, planOf(10), trials, nil))
 		if ok || !strings.Contains(why, c.gate) {
 			t.Errorf("a gate %q should fail: %s", c.gate, why)
 		}
 	}
-	e, _ := cuts(1)
-	if ok, why := GatesHold(Durability(e, result.PowerCut, 10, nil)); ok {
+	e, trials := cuts(10)
+	if ok, why := GatesHold(Durability(e, planOf(11), trials, []result.FailedTrial{{Number: 10, Error: "no restart"}})); ok || !strings.Contains(why, "no restart") {
+		t.Errorf("a broker did not start again, and the gates say: %s", why)
+	}
+	if ok, why := GatesHold(Durability(e, planOf(10), nil, nil)); ok {
 		t.Errorf("gates hold without any trial: %s", why)
 	}
 }
@@ -121,14 +128,16 @@ func TestGatesFail(t *testing.T) {
 // lose anything by a kill.
 func TestKillKeepsEverything(t *testing.T) {
 	e, trials := cuts(10)
+	kills := planOf(10)
+	kills.Fault = result.ProcessKill
 	for i := range trials {
 		trials[i].Lost, trials[i].Fault, trials[i].Debt = 0, result.ProcessKill, -1
 	}
-	if ok, why := GatesHold(Durability(e, result.ProcessKill, 10, trials)); !ok {
+	if ok, why := GatesHold(Durability(e, kills, trials, nil)); !ok {
 		t.Errorf("without a loss: %s", why)
 	}
 	trials[0].Lost = 1
-	if ok, _ := GatesHold(Durability(e, result.ProcessKill, 10, trials)); ok {
+	if ok, _ := GatesHold(Durability(e, kills, trials, nil)); ok {
 		t.Error("an os cell lost a record by a kill, and the gates hold")
 	}
 }

@@ -64,6 +64,40 @@ func (p *lineProgress) Finished(r *result.Run, err error) {
 	fmt.Fprintf(p.w, "%s  %s  %.1fs\n", p.title, outcome(r, err), time.Since(p.began).Seconds())
 }
 
+// TrialStarted implements run.Progress.
+func (p *lineProgress) TrialStarted(number, total int, left time.Duration) {
+	p.title = fmt.Sprintf("%3d/%d  trial %d", number+1, total, number)
+	p.began = time.Now()
+	if left > 0 {
+		p.title += fmt.Sprintf("  (%s left)", left)
+	}
+}
+
+// TrialFinished implements run.Progress.
+func (p *lineProgress) TrialFinished(cells []result.Trial, err error) {
+	fmt.Fprintf(p.w, "%s  %s  %.1fs\n", p.title, trialOutcome(cells, err), time.Since(p.began).Seconds())
+}
+
+// trialOutcome is one trial in a few words.
+func trialOutcome(cells []result.Trial, err error) string {
+	if err != nil {
+		return "FAILED: " + err.Error()
+	}
+	var acked, lost, lossy, wrong int64
+	for i := range cells {
+		acked += cells[i].Acked
+		wrong += cells[i].Wrong()
+		if lost += cells[i].Lost; cells[i].Lost > 0 {
+			lossy++
+		}
+	}
+	text := fmt.Sprintf("%s acknowledged, %s of them lost, in %d of %d cells", count(float64(acked)), count(float64(lost)), lossy, len(cells))
+	if wrong > 0 {
+		text += fmt.Sprintf("; %d records WRONG", wrong)
+	}
+	return text
+}
+
 // outcome is one run in a few words.
 func outcome(r *result.Run, err error) string {
 	if err != nil {
@@ -96,19 +130,43 @@ type barProgress struct {
 // Started implements run.Progress.
 func (p *barProgress) Started(order, total int, experiment, label string, block int, left time.Duration) {
 	if p.container == nil {
-		p.container = mpb.New(mpb.WithOutput(p.w), mpb.WithWidth(40), mpb.WithRefreshRate(200*time.Millisecond))
-		p.w = p.container // lines go above the bar
-		p.bar = p.container.AddBar(int64(total),
-			mpb.PrependDecorators(decor.CountersNoUnit("%d/%d runs ")),
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + time.Duration(p.left.Load()).String() + " left" })))
+		p.begin(total, "runs")
 	}
 	p.left.Store(int64(left))
 	p.lineProgress.Started(order, total, experiment, label, block, 0)
 }
 
+// begin starts the bar of so many runs or trials.
+func (p *barProgress) begin(total int, what string) {
+	if p.container == nil {
+		p.container = mpb.New(mpb.WithOutput(p.w), mpb.WithWidth(40), mpb.WithRefreshRate(200*time.Millisecond))
+		p.w = p.container // lines go above the bar
+	} else {
+		p.bar.Abort(true)
+	}
+	p.bar = p.container.AddBar(int64(total),
+		mpb.PrependDecorators(decor.CountersNoUnit("%d/%d "+what+" ")),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + time.Duration(p.left.Load()).String() + " left" })))
+}
+
 // Finished implements run.Progress.
 func (p *barProgress) Finished(r *result.Run, err error) {
 	p.lineProgress.Finished(r, err)
+	p.bar.Increment()
+}
+
+// TrialStarted implements run.Progress.
+func (p *barProgress) TrialStarted(number, total int, left time.Duration) {
+	if number == 0 {
+		p.begin(total, "trials")
+	}
+	p.left.Store(int64(left))
+	p.lineProgress.TrialStarted(number, total, 0)
+}
+
+// TrialFinished implements run.Progress.
+func (p *barProgress) TrialFinished(cells []result.Trial, err error) {
+	p.lineProgress.TrialFinished(cells, err)
 	p.bar.Increment()
 }
 

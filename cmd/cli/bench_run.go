@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/bench/run"
+	"tidemark/bench/stats"
 	"tidemark/reports/page"
 )
 
@@ -26,7 +27,8 @@ func newBenchRunCommand(app *App) *cobra.Command {
 		Long: `Run a suite. Ctrl-C finishes the run in progress, writes table and report of
 what there is, and stops; a second Ctrl-C aborts at once.
 
-The exit code is 2 when runs failed or are invalid, and 1 when stopped early.`,
+The exit code is 2 when runs failed or are invalid, and 1 when stopped early or
+when what the trials of a suite show is not what it has to be.`,
 		Example: "  tidemark bench run quick\n  tidemark bench run ./mine.yaml --results /data/results",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -51,6 +53,11 @@ The exit code is 2 when runs failed or are invalid, and 1 when stopped early.`,
 			}
 			if err == nil && summary.Failed+summary.Invalid > 0 {
 				err = WithCode(ExitInvalid, fmt.Errorf("%d runs failed and %d are invalid", summary.Failed, summary.Invalid))
+			}
+			if err == nil && summary.Durability != nil {
+				if ok, why := stats.GatesHold(summary.Durability); !ok {
+					err = WithCode(ExitFailed, fmt.Errorf("a gate failed: %s", why))
+				}
 			}
 			if err == nil && summary.Interrupted {
 				err = fmt.Errorf("stopped after %d of %d runs", summary.Done, summary.Planned)

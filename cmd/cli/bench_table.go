@@ -10,6 +10,7 @@ import (
 
 	"tidemark/bench/result"
 	"tidemark/bench/run"
+	"tidemark/bench/workload"
 )
 
 func newTable(w io.Writer) table.Writer {
@@ -33,6 +34,10 @@ func printPlan(w io.Writer, p result.Plan) error {
 		t.Render()
 		fmt.Fprintln(w)
 	}
+	if r := p.Trials; r != nil {
+		fmt.Fprintf(w, "trials — %d × %s of the cells of %s at once, each at %s/s of %s, about %.1f s a trial\n\n", r.Count, faultWord(r.Fault), r.Of,
+			count(float64(r.RecordsPerS)), workload.FormatSize(r.RecordBytes), r.SecondsPerTrial)
+	}
 	t := p.Totals
 	_, err := fmt.Fprintf(w, "%d runs of %d cells, about %s (and %s of calibration); writes about %s in all, at most %s at one time\n",
 		t.Runs, t.Cells, minutes(t.Seconds), minutes(calibrationSeconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes))
@@ -48,6 +53,9 @@ func printSummary(w io.Writer, s *run.Summary) error {
 		if err := printCells(w, s.Compare); err != nil {
 			return err
 		}
+	}
+	if s.Durability != nil {
+		printDurability(w, s.Durability)
 	}
 	fmt.Fprintf(w, "%d of %d runs done in %s", s.Done, s.Planned, minutes(s.Seconds))
 	for _, part := range []struct {

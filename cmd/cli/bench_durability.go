@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"tidemark/bench/result"
+)
+
+// printDurability shows what the trials say of every cell, and the gates.
+func printDurability(w io.Writer, d *result.Durability) {
+	fmt.Fprintf(w, "\n%s — %d of %d trials: a %s under load, a restart, a full read\n", d.Experiment, d.Done, d.Planned, faultWord(d.Fault))
+	t := newTable(w)
+	t.AppendHeader(table.Row{"cell", "trials that lost", "lost, median", "p95", "recovery point", "p95", "debt, mean", "÷ loss", "wrong"})
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		debt, ratio := "unknown", "–"
+		if c.Known > 0 {
+			debt = count(c.Debt.Mean)
+		}
+		if c.DebtPerLoss > 0 {
+			ratio = fmt.Sprintf("%.2f", c.DebtPerLoss)
+		}
+		t.AppendRow(table.Row{c.Label, c.Counted(), count(c.Records.Median), count(c.Records.P95),
+			fmt.Sprintf("%.0f ms", c.RecoveryPointMs.Median), fmt.Sprintf("%.0f ms", c.RecoveryPointMs.P95), debt, ratio, c.Wrong})
+	}
+	t.Render()
+	for _, g := range d.Gates {
+		if g.Holds {
+			fmt.Fprintf(w, "holds  %s\n", g.Name)
+		} else {
+			fmt.Fprintf(w, "FAILS  %s: %s\n", g.Name, g.Why)
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// faultWord is a fault in words.
+func faultWord(fault string) string { return strings.ReplaceAll(fault, "_", " ") }
