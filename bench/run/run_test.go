@@ -147,7 +147,7 @@ func TestSuiteFillsTheFolder(t *testing.T) {
 		}
 		checkRun(t, f, r)
 	}
-	checkSchemas(t, f.Dir)
+	checkSchemas(t, f.Dir, "cells/*/*/run.json", "run-v1")
 	checkManifest(t, f.Dir)
 	text, err := os.ReadFile(filepath.Join(f.Dir, "bench.txt"))
 	if err != nil || !bytes.Contains(text, []byte("BenchmarkRaw/driver=raw/batch.size=64KiB/phase=produce 1 ")) {
@@ -184,13 +184,14 @@ func checkRun(t *testing.T, f *result.Folder, r result.Run) {
 	}
 }
 
-// checkSchemas validates every JSON file that has a schema.
-func checkSchemas(t *testing.T, dir string) {
+// checkSchemas validates every JSON file that has a schema: those of every folder,
+// and one more pattern with its own.
+func checkSchemas(t *testing.T, dir, pattern, schema string) {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
 	checked := map[string]int{}
 	for pattern, schema := range map[string]string{"resolved.json": "plan-v1", "state.json": "state-v1", "env.json": "env-v1",
-		"compare.json": "compare-v1", "cells/*/*/run.json": "run-v1"} {
+		"compare.json": "compare-v1", pattern: schema} {
 		compiled, err := compiler.Compile(filepath.Join("..", "..", "schema", schema+".json"))
 		if err != nil {
 			t.Fatal(err)

@@ -211,3 +211,33 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestTrials(t *testing.T) {
+	const suite = "apiVersion: bench/v1\nname: t\nexperiments:\n  - name: one\n  - name: log\n    workload: {driver: log}\ntrials: {of: one"
+	s, err := Parse([]byte(suite + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.Trials.Resolved()
+	if r.Experiment != &s.Experiments[0] || r.Count != 60 || r.Fault != "power_cut" || r.PerSecond != 2000 || r.Least != 200*time.Millisecond || r.Most != time.Second || r.RecordBytes != 500 {
+		t.Errorf("defaults: %+v", r)
+	}
+	for line, want := range map[string]string{
+		", fault: flood}":            "\"flood\" is not one of power_cut, process_kill",
+		", count: 0}":                "count \"0\"",
+		", rate: max}":               "rate \"max\"",
+		", most: 100ms}":             "most \"100ms\"",
+		", least: soon}":             "least \"soon\"",
+		", record.size: 8B}":         "record.size \"8B\"",
+		", conut: 3}":                "did you mean \"count\"",
+		"x}":                         "of names no experiment: \"onex\"; did you mean \"one\"",
+	} {
+		_, err := Parse([]byte(suite + line))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", line, err, want)
+		}
+	}
+	if _, err := Parse([]byte(strings.Replace(suite, "of: one", "of: log", 1) + "}")); err == nil || !strings.Contains(err.Error(), "target inproc") {
+		t.Errorf("trials of an experiment without a broker: %v", err)
+	}
+}
