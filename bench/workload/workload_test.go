@@ -223,14 +223,14 @@ func TestTrials(t *testing.T) {
 		t.Errorf("defaults: %+v", r)
 	}
 	for line, want := range map[string]string{
-		", fault: flood}":            "\"flood\" is not one of power_cut, process_kill",
-		", count: 0}":                "count \"0\"",
-		", rate: max}":               "rate \"max\"",
-		", most: 100ms}":             "most \"100ms\"",
-		", least: soon}":             "least \"soon\"",
-		", record.size: 8B}":         "record.size \"8B\"",
-		", conut: 3}":                "did you mean \"count\"",
-		"x}":                         "of names no experiment: \"onex\"; did you mean \"one\"",
+		", fault: flood}":    "\"flood\" is not one of power_cut, process_kill",
+		", count: 0}":        "count \"0\"",
+		", rate: max}":       "rate \"max\"",
+		", most: 100ms}":     "most \"100ms\"",
+		", least: soon}":     "least \"soon\"",
+		", record.size: 8B}": "record.size \"8B\"",
+		", conut: 3}":        "did you mean \"count\"",
+		"x}":                 "of names no experiment: \"onex\"; did you mean \"one\"",
 	} {
 		_, err := Parse([]byte(suite + line))
 		if err == nil || !strings.Contains(err.Error(), want) {
