@@ -13,7 +13,13 @@ func (l *Log) path(name string) string { return filepath.Join(l.dir, name) }
 // batches, the files' names, of rolled segments the indexes too. The indexes of
 // the active segment may lack entries: a restart that needs them rebuilds them.
 // An error is final: the log takes no more appends. Appends go on meanwhile.
-func (l *Log) Flush() error {
+func (l *Log) Flush() error { return l.flushUsable(false) }
+
+// Sync is Flush that syncs the active segment also where everything is on stable
+// storage already, so that each call costs one sync of the file at least.
+func (l *Log) Sync() error { return l.flushUsable(true) }
+
+func (l *Log) flushUsable(always bool) error {
 	l.maintenance.Lock()
 	defer l.maintenance.Unlock()
 	l.mu.Lock()
@@ -22,11 +28,11 @@ func (l *Log) Flush() error {
 	if err != nil {
 		return err
 	}
-	return l.flush()
+	return l.flush(always)
 }
 
-// flush is Flush; maintenance is held.
-func (l *Log) flush() error {
+// flush is Flush or Sync; maintenance is held.
+func (l *Log) flush(always bool) error {
 	for {
 		if err := l.sealAll(); err != nil {
 			return err
@@ -38,7 +44,7 @@ func (l *Log) flush() error {
 		if rolled {
 			continue // Since sealAll; what end covers is not all in appender.
 		}
-		if end == l.recoveryPoint.Load() && !l.namesChanged.Load() {
+		if !always && end == l.recoveryPoint.Load() && !l.namesChanged.Load() {
 			return nil
 		}
 		if err := appender.Flush(); err != nil {

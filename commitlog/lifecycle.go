@@ -92,7 +92,7 @@ func (l *Log) Close() error {
 // finish puts everything on stable storage; maintenance is held and closed set,
 // so nothing is appended any more.
 func (l *Log) finish() error {
-	if err := l.flush(); err != nil {
+	if err := l.flush(false); err != nil {
 		return err
 	}
 	l.mu.Lock()

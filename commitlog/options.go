@@ -35,6 +35,11 @@ type Options struct {
 	// a full index makes the log roll.
 	IndexIntervalBytes, IndexMaxBytes int64
 
+	// NoPrefault (storage.mapped.prefault is false) leaves the pages of a mapped
+	// segment to their first use; NoInPlace (storage.append.inplace is false) has
+	// AppendInPlace take nothing. Both are for comparisons.
+	NoPrefault, NoInPlace bool
+
 	// RetentionBytes (retention.bytes) and RetentionMs (retention.ms) bound
 	// what ApplyRetention keeps; negative means no bound.
 	RetentionBytes, RetentionMs int64
@@ -45,6 +50,12 @@ type Options struct {
 	// FlushMessages (flush.messages) and FlushMs (flush.ms) say after how many
 	// records, or how long after an append, the log is synced.
 	FlushMessages, FlushMs int64
+
+	// Cache (storage.cache) is what becomes of written pages in the page cache.
+	Cache CachePolicy
+	// Background runs what a log does beside its appends for Cache; nil gives
+	// the log a goroutine of its own. It counts at Open only.
+	Background *Turns
 
 	// LogAppendTime (message.timestamp.type) stamps batches on append.
 	LogAppendTime bool
@@ -94,6 +105,17 @@ func DefaultOptions() Options {
 		Compaction:           DefaultCompaction(),
 	}
 }
+
+// CachePolicy says what becomes of a log's pages in the page cache.
+type CachePolicy int8
+
+const (
+	// KeepCache leaves them to the system.
+	KeepCache CachePolicy = iota
+	// DropBehind starts their way to the disk early and drops those that lie
+	// behind a window at the end of the log.
+	DropBehind
+)
 
 // validation is the rules for a batch that arrives at nowMs.
 func (o *Options) validation(nowMs int64) record.Validation {

@@ -120,8 +120,14 @@ func replicaConfig(b *config.Broker, t config.Topic) replica.TopicConfig {
 	}
 	o.FileDeleteDelay = time.Duration(t.FileDeleteDelayMs) * time.Millisecond
 	o.FlushMessages, o.FlushMs = t.FlushMessages, t.FlushMs
-	if t.Flush == config.FlushBatch || t.FlushMessages == 1 {
-		r.SyncedAcks, o.FlushMessages = true, math.MaxInt64
+	switch {
+	case t.Flush == config.FlushGroup:
+		r.Flush, o.FlushMessages = replica.FlushGroup, math.MaxInt64
+	case t.Flush == config.FlushBatch || t.FlushMessages == 1:
+		r.Flush, o.FlushMessages = replica.FlushBatch, math.MaxInt64
+	}
+	if t.Cache == config.CacheDropBehind {
+		o.Cache = commitlog.DropBehind
 	}
 	o.LogAppendTime = t.LogAppendTime()
 	o.Compression, o.CompressionLevel = compression(t)

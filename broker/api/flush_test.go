@@ -45,15 +45,23 @@ func (f *fakeRequest) answer(c *cluster, req *kmsg.ProduceRequest) kmsg.ProduceR
 }
 
 // TestFlushHoldsNobodyUp: a batch that is acknowledged once it is synced makes
-// neither the next request of its connection wait nor another topic's; requests
-// that come while a sync runs share the next; consumers see only what is synced.
+// neither the next request of its connection wait nor another topic's; consumers
+// see only what is synced. Requests that come while a sync runs share the next
+// under group, and have one each, in order, under batch.
 func TestFlushHoldsNobodyUp(t *testing.T) {
 	disk := newSlowDisk()
 	c := newClusterOn(t, disk, "/data", nil)
 	c.topic("os", 1)
-	for name, settings := range map[string][]string{"batch": {"storage.flush", "batch"}, "messages": {"flush.messages", "1"}} {
+	for name, test := range map[string]struct {
+		settings []string
+		syncs    int32 // for one batch and four that come while it is synced
+	}{
+		"group":    {[]string{"storage.flush", "group"}, 2},
+		"batch":    {[]string{"storage.flush", "batch"}, 5},
+		"messages": {[]string{"flush.messages", "1"}, 5},
+	} {
 		t.Run(name, func(t *testing.T) {
-			c.topic(name, 1, settings...)
+			c.topic(name, 1, test.settings...)
 			start := disk.syncs.Load()
 			first := produceRequest(9, 1, name, 0, batch(record.None, "a"))
 			f := c.start(first)
@@ -73,22 +81,24 @@ func TestFlushHoldsNobodyUp(t *testing.T) {
 			}
 			disk.proceed <- nil
 			wantCode(t, "first", f.answer(c, first).ErrorCode, wire.None)
-			<-disk.begun
 			for i, f := range waiting {
-				if !f.waiting() {
-					t.Fatalf("request %d was answered before its sync", i)
+				if i == 0 || test.syncs == 5 {
+					<-disk.begun
+					for later, f := range waiting[i:] {
+						if !f.waiting() {
+							t.Fatalf("request %d was answered before its sync", i+later)
+						}
+					}
+					disk.proceed <- nil
 				}
-			}
-			disk.proceed <- nil
-			for i, f := range waiting {
 				p := f.answer(c, reqs[i])
-				wantCode(t, "shared sync", p.ErrorCode, wire.None)
+				wantCode(t, "after its sync", p.ErrorCode, wire.None)
 				if p.BaseOffset != int64(i)+1 {
 					t.Errorf("request %d has base offset %d, want %d", i, p.BaseOffset, i+1)
 				}
 			}
-			if got := disk.syncs.Load() - start; got != 2 {
-				t.Errorf("%d syncs for five requests, want two", got)
+			if got := disk.syncs.Load() - start; got != test.syncs {
+				t.Errorf("%d syncs for five requests, want %d", got, test.syncs)
 			}
 			if got := c.fetched(c.fetchRequest(12, name, 0, 0)); got.HighWatermark != 5 {
 				t.Errorf("high watermark %d after the syncs, want 5", got.HighWatermark)

@@ -116,8 +116,10 @@ type Broker struct {
 type Topic struct {
 	// AppendEngine and ReadEngine name engines of the catalog.
 	AppendEngine, ReadEngine string
-	// Flush is FlushOS or FlushBatch.
+	// Flush is FlushOS, FlushBatch or FlushGroup.
 	Flush string
+	// Cache is CacheKeep or CacheDropBehind.
+	Cache string
 	// Validation is ValidateRecords or ValidateHeader.
 	Validation string
 
@@ -153,10 +155,13 @@ type Topic struct {
 	TimestampBeforeMaxMs, TimestampAfterMaxMs int64
 }
 
-// Values of Topic.Flush and Topic.Validation.
+// Values of Topic.Flush, Topic.Cache and Topic.Validation.
 const (
 	FlushOS         = "os"
 	FlushBatch      = "batch"
+	FlushGroup      = "group"
+	CacheKeep       = "keep"
+	CacheDropBehind = "dropbehind"
 	ValidateRecords = "records"
 	ValidateHeader  = "header"
 )

@@ -104,10 +104,10 @@ func (p *Partition) become(s *State) {
 		}
 	}
 	p.lead.Store(l)
-	p.advance(l)
-	if l.leader == p.self && p.Topic.Config().SyncedAcks {
-		p.flushSoon() // the tail from before counts once it is synced
+	if l.leader == p.self && p.Topic.Config().SyncedAcks() {
+		p.flushTail()
 	}
+	p.advance(l)
 }
 
 // Stop ends the service of partitions and, with remove, deletes their logs.

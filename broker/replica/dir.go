@@ -20,6 +20,7 @@ type logDir struct {
 	fs      vfs.FS
 	logger  *slog.Logger
 	lock    io.Closer
+	device  *device
 	offline atomic.Bool
 	// full is set from a write that found no room to the next checkpoint that is
 	// written; it only keeps the logger from being told every time.

@@ -1,73 +1,156 @@
 package replica
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
 
-// A topic that acknowledges synced records (TopicConfig.SyncedAcks) never makes an
-// append wait: the append asks for a sync, and whoever waits for the records parks
-// until the sync has moved what counts. Appends that come while one sync runs share
-// the next.
-
-// flusher says whether a sync of one partition runs and whether another is wanted.
-type flusher struct {
-	state atomic.Int32
-}
-
-// The states of a flusher.
-const (
-	flushIdle int32 = iota
-	flushing
-	flushingMoreWanted
+	"tidemark/commitlog"
 )
 
-// want reports whether the caller is to start the goroutine that syncs.
-func (f *flusher) want() bool {
+// A topic that acknowledges synced records (TopicConfig.Flush) never makes an
+// append wait: the append asks for a sync, and whoever waits for the records parks
+// until a sync has moved what counts.
+//
+// Under FlushGroup the device's flusher gives each log with unsynced appends a
+// turn, and one sync counts for all that was appended before it began. Under
+// FlushBatch a goroutine of the partition makes one sync for each batch, in order,
+// and each counts for its own batch alone, also where the disk has more by then:
+// what it costs to do without group commit is what it is there to show.
+
+// flusher is the part of a partition that syncs its log.
+type flusher struct {
+	group *commitlog.Turn
+	own   ownSyncs
+	// synced is the end of the last batch that had a sync of its own.
+	synced atomic.Int64
+}
+
+// count notes that what ends at end had its sync. Ends are in order but for those
+// of appends at the same time and of retries.
+func (f *flusher) count(end int64) {
 	for {
-		switch s := f.state.Load(); s {
-		case flushIdle:
-			if f.state.CompareAndSwap(flushIdle, flushing) {
-				return true
-			}
-		default:
-			if f.state.CompareAndSwap(s, flushingMoreWanted) {
-				return false
-			}
+		former := f.synced.Load()
+		if end <= former || f.synced.CompareAndSwap(former, end) {
+			return
 		}
 	}
 }
 
-// more reports whether the goroutine is to sync again.
-func (f *flusher) more() bool {
-	if f.state.CompareAndSwap(flushing, flushIdle) {
-		return false
-	}
-	f.state.Store(flushing)
-	return true
+// maxOwnSyncs bounds the batches that wait for a sync of their own; further ones
+// share the last. Only acks=0 gets there, as everyone else waits for an answer.
+const maxOwnSyncs = 4096
+
+// ownSyncs is the queue of FlushBatch.
+type ownSyncs struct {
+	mu      sync.Mutex
+	running bool
+	// ends are the ends of the batches that wait, ascending, from first on.
+	ends  []int64
+	first int
 }
 
-// flushSoon syncs the log in the background.
-func (p *Partition) flushSoon() {
-	if p.flush.want() {
-		p.background.Go(p.runFlush)
+// add queues a sync for what ends at end and reports whether the caller is to
+// start the goroutine.
+func (q *ownSyncs) add(end int64) (start bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case len(q.ends)-q.first == maxOwnSyncs:
+		q.ends[len(q.ends)-1] = end
+	case len(q.ends) == cap(q.ends) && q.first > 0:
+		q.ends = q.ends[:copy(q.ends, q.ends[q.first:])]
+		q.first = 0
+		fallthrough
+	default:
+		q.ends = append(q.ends, end)
 	}
+	start = !q.running
+	q.running = true
+	return start
 }
 
-func (p *Partition) runFlush() {
-	for again := true; again; again = p.flush.more() {
-		if err := p.log.Flush(); err != nil {
-			_ = p.failed("flush", err) // the log dir is offline now, or the log closed: both are told to who waits
+// next is the next one due; without one, the goroutine ends.
+func (q *ownSyncs) next() (end int64, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.first == len(q.ends) {
+		q.ends, q.first, q.running = q.ends[:0], 0, false
+		return 0, false
+	}
+	end = q.ends[q.first]
+	q.first++
+	return end, true
+}
+
+// flushSoon has the log synced up to end in the background.
+func (p *Partition) flushSoon(end int64) {
+	switch p.Topic.Config().Flush {
+	case FlushGroup:
+		p.flush.group.Ask()
+	case FlushBatch:
+		if p.flush.own.add(end) {
+			p.background.Go(p.syncBatches)
 		}
-		p.mu.RLock()
-		p.advance(p.lead.Load())
-		p.mu.RUnlock()
-		p.Changed.Wake()
 	}
+}
+
+// flushTail has synced what was appended before the topic asked for it, or before
+// this replica led.
+func (p *Partition) flushTail() {
+	end := p.log.LogEndOffset()
+	if p.log.RecoveryPoint() >= end {
+		p.flush.count(end)
+		return
+	}
+	p.flushSoon(end)
+}
+
+// syncGroup is the partition's turn of the device's flusher.
+func (p *Partition) syncGroup() {
+	var err error
+	if !p.dir.offline.Load() {
+		err = p.log.Flush()
+	}
+	p.synced(err)
+}
+
+// syncBatches is the goroutine of FlushBatch.
+func (p *Partition) syncBatches() {
+	for {
+		end, ok := p.flush.own.next()
+		if !ok {
+			return
+		}
+		var err error
+		if !p.dir.offline.Load() {
+			if err = p.log.Sync(); err == nil {
+				p.flush.count(end)
+			}
+		}
+		p.synced(err)
+	}
+}
+
+// synced lets those who waited for a sync look again; its error has been told to
+// the log directory, or says that the log was closed, and they ask for both.
+func (p *Partition) synced(err error) {
+	if err != nil {
+		_ = p.failed("flush", err)
+	}
+	p.mu.RLock()
+	p.advance(p.lead.Load())
+	p.mu.RUnlock()
+	p.Changed.Wake()
 }
 
 // counted is the end of what this replica counts as written: synced records where
 // the topic acknowledges only those, else everything appended.
 func (p *Partition) counted() int64 {
-	if p.Topic.Config().SyncedAcks {
+	switch p.Topic.Config().Flush {
+	case FlushGroup:
 		return p.log.RecoveryPoint()
+	case FlushBatch:
+		return min(p.flush.synced.Load(), p.log.RecoveryPoint())
 	}
 	return p.log.LogEndOffset()
 }

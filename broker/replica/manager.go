@@ -23,6 +23,10 @@ type Manager struct {
 
 	topics atomic.Pointer[index]
 
+	// devices are those whose number is known; allDevices has them all.
+	devices    map[uint64]*device
+	allDevices []*device
+
 	mu     sync.Mutex
 	found  map[ID]*foundLog // opened at start, not yet claimed by Apply
 	closed bool
@@ -42,7 +46,7 @@ type foundLog struct {
 
 // New returns a manager that Open brings to life.
 func New(o Options) *Manager {
-	m := &Manager{o: o, found: make(map[ID]*foundLog)}
+	m := &Manager{o: o, found: make(map[ID]*foundLog), devices: make(map[uint64]*device)}
 	m.topics.Store(&index{byName: map[string]*Topic{}, byID: map[[16]byte]*Topic{}})
 	return m
 }
@@ -175,8 +179,8 @@ func (m *Manager) reconfigure(t *Topic) error {
 		if err := p.log.Reconfigure(o); err != nil {
 			return fmt.Errorf("configure %s-%d: %w", t.Name, p.Index, err)
 		}
-		if c.SyncedAcks {
-			p.flushSoon()
+		if c.SyncedAcks() {
+			p.flushTail()
 		}
 	}
 	return nil

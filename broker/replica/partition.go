@@ -32,7 +32,8 @@ type Partition struct {
 	flush      flusher
 	background *sync.WaitGroup // the manager's; for flushes under way
 
-	log *commitlog.Log
+	log   *commitlog.Log
+	acked acked
 
 	mu   sync.RWMutex // held to write by whoever changes lead
 	lead atomic.Pointer[leadership]
@@ -122,8 +123,8 @@ func (p *Partition) Append(b record.Batch, acks int16, o commitlog.AppendOrigin)
 	if err != nil {
 		return info, false, p.failed("append", err)
 	}
-	if p.Topic.Config().SyncedAcks {
-		p.flushSoon()
+	if p.Topic.Config().SyncedAcks() {
+		p.flushSoon(info.LastOffset + 1)
 	}
 	return info, p.advance(l), nil
 }

@@ -23,6 +23,7 @@ func (m *Manager) Open(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(err, m.release())
 		}
+		d.device = m.deviceOf(path)
 		m.dirs = append(m.dirs, d)
 	}
 	if err := m.recover(ctx); err != nil {
@@ -41,6 +42,7 @@ func (m *Manager) release() error {
 	for _, d := range m.dirs {
 		errs = append(errs, d.lock.Close())
 	}
+	m.closeDevices()
 	m.found, m.dirs = make(map[ID]*foundLog), nil
 	return errors.Join(errs...)
 }
@@ -219,7 +221,13 @@ func (m *Manager) open(t *Topic, index int32) (*Partition, error) {
 			return nil, err
 		}
 	}
-	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, dir: f.dir, log: f.log, background: &m.background}
+	acked, err := m.newAcked(f.log.Dir())
+	if err != nil {
+		return nil, fmt.Errorf("%w: open %s: %w", ErrStorage, id, err)
+	}
+	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, dir: f.dir, log: f.log, acked: acked, background: &m.background}
+	p.flush.group = f.dir.device.flusher.Join(p.syncGroup)
+	p.flush.synced.Store(f.log.RecoveryPoint())
 	p.lead.Store(&leadership{leader: -1, epoch: -1, partitionEpoch: -1})
 	p.hw.Store(min(max(f.dir.highWatermarks[id], f.log.LogStartOffset()), f.log.LogEndOffset()))
 	f.dir.add(p)

@@ -14,6 +14,7 @@ package replica
 import (
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"tidemark/commitlog"
@@ -47,13 +48,30 @@ type TopicConfig struct {
 	AppendEngine, ReadEngine string
 	// Log configures each log; Append and Read are filled in from the names.
 	Log commitlog.Options
-	// SyncedAcks lets records count as written only once they are synced: for
-	// acks=1, for acks=all and for the high watermark. Log.FlushMessages is then
-	// best out of reach, as appends ask for syncs themselves.
-	SyncedAcks bool
+	// Flush says when records count as written.
+	Flush FlushPolicy
 	// MinInsyncReplicas is how many in-sync replicas acks=all needs.
 	MinInsyncReplicas int32
 }
+
+// FlushPolicy says when records count as written: for acks=1, for acks=all, for
+// the high watermark and for what a follower reports.
+type FlushPolicy int8
+
+const (
+	// FlushOS counts what is appended.
+	FlushOS FlushPolicy = iota
+	// FlushBatch counts a batch after a sync of its own, one for each batch of a
+	// partition, in order.
+	FlushBatch
+	// FlushGroup counts what a sync has covered; all that was appended before it
+	// began shares it. A device has one flusher for it (commitlog.Turns).
+	FlushGroup
+)
+
+// SyncedAcks says that only synced records count. Log.FlushMessages is then best
+// out of reach, as appends ask for syncs themselves.
+func (c *TopicConfig) SyncedAcks() bool { return c.Flush != FlushOS }
 
 // NewTopicConfig returns Kafka's defaults, without engines.
 func NewTopicConfig() TopicConfig {
@@ -75,6 +93,9 @@ type Options struct {
 	// RecoveryThreads bounds how many logs are opened at a time; 0 means one
 	// per CPU.
 	RecoveryThreads int
+	// AckCell, where it is set, returns the cell that holds a partition's
+	// acknowledged end; logDir is the directory of its log.
+	AckCell func(logDir string) (*atomic.Uint64, error)
 	// The intervals of the schedule; 0 switches a task off.
 	RetentionCheckInterval          time.Duration
 	RecoveryCheckpointInterval      time.Duration

@@ -131,6 +131,7 @@ func (m *Manager) Close(brokerEpoch int64) error {
 		note(p.dir, "close "+p.ID().String(), p.close())
 	}
 	m.background.Wait()
+	m.closeDevices()
 	for _, d := range m.dirs {
 		if !failed[d] {
 			d.checkpointAll()

@@ -1,0 +1,26 @@
+package replica
+
+import "tidemark/commitlog"
+
+// AppendInPlace is Append, from a client, of a batch of sizeBytes that has not
+// been received beyond head: it goes where commitlog.Log.AppendInPlace receives
+// it. Where taken is false nothing was received, and Append says what there is
+// to say.
+func (p *Partition) AppendInPlace(head []byte, sizeBytes int64, rest commitlog.Incoming, acks int16) (info commitlog.AppendInfo, moved, taken bool, err error) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	l := p.lead.Load()
+	if p.check(AnyEpoch) != nil || acks == AckAll && len(l.isr) < int(p.Topic.Config().MinInsyncReplicas) {
+		return info, false, false, nil
+	}
+	info, taken, err = p.log.AppendInPlace(head, sizeBytes, rest, l.epoch)
+	switch {
+	case !taken:
+		return info, false, false, nil
+	case err != nil:
+		return info, false, true, p.failed("append", err)
+	case p.Topic.Config().SyncedAcks():
+		p.flushSoon(info.LastOffset + 1)
+	}
+	return info, p.advance(l), true, nil
+}
