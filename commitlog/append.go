@@ -278,6 +278,9 @@ func (l *Log) write(batches []byte, nowMs int64) error {
 		l.remember(b, nowMs)
 		position, end, rest = position+int64(b.Size()), b.NextOffset(), next
 	}
+	if ended := l.view.active().ended; ended != nil {
+		ended.SetEnd(position)
+	}
 	l.viewMu.Lock()
 	l.view.end, l.view.position, l.view.newest = end, position, l.indexer.newest
 	l.viewMu.Unlock()

@@ -151,7 +151,7 @@ func (s *segment) createFiles(o *Options) (engines.Appender, indexer, error) {
 	if err != nil {
 		return nil, indexer{}, err
 	}
-	s.file = file
+	s.file, s.ended = file, vfs.EndedOf(file)
 	if err := file.Truncate(0); err != nil {
 		return nil, indexer{}, err
 	}

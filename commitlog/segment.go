@@ -40,6 +40,9 @@ type segment struct {
 	options engines.ReadOptions
 	file    vfs.File
 	reader  engines.Reader
+	// ended is file if it wants to know where the appended bytes end; set with
+	// file, before the segment is active, and read by the appends.
+	ended   vfs.Ended
 	offsets *index.Offsets
 	times   *index.Times
 	// formers are read engines that setRead replaced, until their last chunk.
@@ -100,7 +103,7 @@ func (s *segment) openFile() error {
 	if err != nil {
 		return fmt.Errorf("open segment: %w", err)
 	}
-	s.file = file
+	s.file, s.ended = file, vfs.EndedOf(file)
 	return nil
 }
 
@@ -283,5 +286,8 @@ func (s *segment) eachFile(f func(path string) error) error {
 
 // openAppender opens the append engine behind the valid bytes; s is acquired.
 func (s *segment) openAppender(o *Options) (engines.Appender, error) {
+	if s.ended != nil {
+		s.ended.SetEnd(s.size.Load())
+	}
 	return o.Append.Open(s.file, s.size.Load(), engines.AppendOptions{SegmentBytes: o.SegmentBytes})
 }

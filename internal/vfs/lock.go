@@ -55,10 +55,11 @@ func takeLock(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err
 	}
-	_, err = f.WriteAt([]byte(lockOwner()+"\n"), 0)
+	_, err = f.WriteAt([]byte(LockOwner()+"\n"), 0)
 	return err
 }
 
-func lockOwner() string {
+// LockOwner is what this process writes into the lock files it takes.
+func LockOwner() string {
 	return fmt.Sprintf("pid %d (%s)", os.Getpid(), filepath.Base(os.Args[0]))
 }

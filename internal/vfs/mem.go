@@ -231,7 +231,7 @@ func (m *Mem) Lock(name string) (io.Closer, error) {
 	defer m.mu.Unlock()
 	key := filepath.Clean("/" + name)
 	if m.locks[key] {
-		return nil, &LockedError{Path: name, Owner: lockOwner()}
+		return nil, &LockedError{Path: name, Owner: LockOwner()}
 	}
 	m.locks[key] = true
 	return &memLock{File: f, fs: m, key: key}, nil
