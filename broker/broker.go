@@ -41,6 +41,8 @@ type Options struct {
 	Clock clock.Clock
 	// FS is the operating system's when nil.
 	FS vfs.FS
+	// AckCell is replica.Options.AckCell; it may be nil.
+	AckCell func(logDir string) (*atomic.Uint64, error)
 }
 
 // Broker is one broker from Start to Shutdown. Its methods are safe for

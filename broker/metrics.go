@@ -29,6 +29,7 @@ func (t *telemetry) watch(b *Broker) {
 	counter("tidemark_received_bytes_total", "Bytes of requests.", nil, &stats.ReceivedBytes)
 	counter("tidemark_sent_bytes_total", "Bytes of responses.", nil, &stats.SentBytes)
 	counter("tidemark_sent_fallback_bytes_total", "Record bytes that a read engine copied in place of its own way of sending.", nil, &stats.FallbackBytes)
+	t.registry.MustRegister(debts{b})
 	for i := range stats.Refused {
 		counter("tidemark_connections_refused_total", "Client connections closed on arrival.",
 			prometheus.Labels{"reason": network.Refusal(i).String()}, &stats.Refused[i])

@@ -227,6 +227,7 @@ func (p *produce) finish() {
 	to := p.call.to
 	switch {
 	case p.acks != 0:
+		p.noteAcknowledged()
 		to.Reply(wire.NewResponse(p.call.header, p.response()))
 	case p.firstError() != nil:
 		to.Fail(p.firstError()) // the only way to tell an acks=0 producer
@@ -235,6 +236,15 @@ func (p *produce) finish() {
 	}
 	p.wake()
 	p.recycle()
+}
+
+// noteAcknowledged tells the partitions what the producer is about to hear.
+func (p *produce) noteAcknowledged() {
+	for i := range p.parts {
+		if part := &p.parts[i]; part.err == nil {
+			part.partition.NoteAcknowledged(part.info.LastOffset)
+		}
+	}
 }
 
 func (p *produce) firstError() error {

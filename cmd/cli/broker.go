@@ -20,6 +20,7 @@ import (
 type brokerFlags struct {
 	file, listen, logLevel string
 	set                    []string
+	powercut               string
 	allowOpen, print       bool
 }
 
@@ -31,7 +32,12 @@ func newBrokerCommand(app *App) *cobra.Command {
 		Long: `Run a broker until Ctrl-C. Without any flag it listens on 127.0.0.1:9092, keeps
 its data in ./tidemark-data and runs its own metadata store.
 
-Settings have Kafka's names (docs/reference/config.md). --set wins over --config.`,
+Settings have Kafka's names (docs/reference/config.md). --set wins over --config.
+
+--powercut-record keeps a record of what is on stable storage, so that after a
+kill -9 "tidemark log cut" can do to the data what a power cut would have done.
+It is for experiments: it costs system calls where files are created, renamed and
+removed, and a little at every sync; appends run as without it.`,
 		Example: `  tidemark broker
   tidemark broker --listen 127.0.0.1:0 --set log.dirs=/tmp/a
   tidemark broker --config server.properties --set storage.append.engine=mapped
@@ -45,7 +51,7 @@ Settings have Kafka's names (docs/reference/config.md). --set wins over --config
 			if f.print {
 				return printConfig(app, cfg)
 			}
-			return runBroker(c.Context(), app, cfg, f.logLevel)
+			return runBroker(c.Context(), app, cfg, f)
 		},
 	}
 	c.Flags().StringVar(&f.file, "config", "", "server.properties to read")
@@ -53,6 +59,7 @@ Settings have Kafka's names (docs/reference/config.md). --set wins over --config
 	c.Flags().StringVar(&f.listen, "listen", "", "host:port to listen on, short for --set listeners=PLAINTEXT://host:port")
 	c.Flags().BoolVar(&f.allowOpen, "allow-open-listener", false, "permit addresses that other machines can reach, although nobody is authenticated")
 	c.Flags().BoolVar(&f.print, "print-config", false, "print the whole effective configuration with its sources, and exit")
+	c.Flags().StringVar(&f.powercut, "powercut-record", "", "record what is durable in this directory, outside of log.dirs, for \"tidemark log cut\"")
 	c.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	return c
 }
@@ -72,8 +79,8 @@ func (f brokerFlags) load() (*config.Broker, error) {
 // shutdownPatience is how long requests in flight may take to end.
 const shutdownPatience = 10 * time.Second
 
-func runBroker(ctx context.Context, app *App, cfg *config.Broker, logLevel string) error {
-	logger, err := newLogger(app.Err, logLevel)
+func runBroker(ctx context.Context, app *App, cfg *config.Broker, f brokerFlags) (err error) {
+	logger, err := newLogger(app.Err, f.logLevel)
 	if err != nil {
 		return err
 	}
@@ -83,7 +90,16 @@ func runBroker(ctx context.Context, app *App, cfg *config.Broker, logLevel strin
 	if cfg.AllowOpenListener && !cfg.Listener.Loopback() {
 		logger.Warn("other machines can reach this broker and nobody is authenticated", "listener", cfg.Listener.String())
 	}
-	b, err := broker.New(broker.Options{Config: cfg, Engines: app.Engines, Logger: logger})
+	options := broker.Options{Config: cfg, Engines: app.Engines, Logger: logger}
+	if f.powercut != "" {
+		recorder, err := startRecorder(f.powercut, cfg.LogDirs, logger)
+		if err != nil {
+			return err
+		}
+		options.FS, options.AckCell = recorder, recorder.AckCell
+		defer func() { err = errors.Join(err, recorder.Close()) }()
+	}
+	b, err := broker.New(options)
 	if err != nil {
 		return WithCode(ExitUsage, err)
 	}

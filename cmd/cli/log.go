@@ -9,8 +9,8 @@ import (
 )
 
 func newLogCommand(app *App) *cobra.Command {
-	c := &cobra.Command{Use: "log", Short: "Look into the files of a log"}
-	c.AddCommand(newLogDumpCommand(app))
+	c := &cobra.Command{Use: "log", Short: "Look into the files of a log, or cut their power"}
+	c.AddCommand(newLogDumpCommand(app), newLogCutCommand(app))
 	return c
 }
 
