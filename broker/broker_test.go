@@ -158,7 +158,7 @@ func consume(t *testing.T, address string, n int) {
 }
 
 func TestProduceConsumeRestart(t *testing.T) {
-	for _, engine := range []string{"buffered", "mapped"} {
+	for _, engine := range []string{"buffered", "mapped", "direct"} {
 		t.Run(engine, func(t *testing.T) {
 			dir := t.TempDir()
 			cfg := settings(dir, "storage.append.engine", engine, "storage.read.engine", "sendfile")

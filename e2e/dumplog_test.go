@@ -9,12 +9,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
+// appendEngines are the shipped ones.
+var appendEngines = []string{"buffered", "mapped", "direct"}
+
 // TestKafkaDumpLogAcceptsEveryFile writes through every append engine and every
 // codec, with rolls and idempotent producers, stops the broker and hands each
 // file of each partition to Kafka's own tool.
 func TestKafkaDumpLogAcceptsEveryFile(t *testing.T) {
 	b := startBroker(t)
-	for _, engine := range []string{"buffered", "mapped"} {
+	for _, engine := range appendEngines {
 		topic := "dump-" + engine
 		createTopic(t, b, topic, 1, "storage.append.engine", engine, "segment.bytes", "1048576", "index.interval.bytes", "4096")
 		for _, codec := range []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()} {

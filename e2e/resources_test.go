@@ -27,7 +27,7 @@ type resources struct {
 func TestResourcesReturnToBase(t *testing.T) {
 	metrics := freeAddress(t)
 	b := startBroker(t, "metrics.listener="+metrics)
-	topics := []string{"buffered", "mapped"}
+	topics := appendEngines
 	for _, engine := range topics {
 		// Index entries grow with the data, as they should; here they are not to be seen.
 		createTopic(t, b, engine, 4, "storage.append.engine", engine, "storage.read.engine", "sendfile", "index.interval.bytes", "16777216")

@@ -53,6 +53,28 @@ func TestBufferedWritesEveryRecordByte(t *testing.T) {
 	}
 }
 
+// The direct engine writes to segments, whole blocks at bounds of blocks, past
+// the page cache.
+func TestDirectWritesWholeBlocksPastTheCache(t *testing.T) {
+	trace, fetched := traceWorkload(t, "storage.append.engine", "direct")
+	if !regexp.MustCompile(`(?m)openat\(.*"/proc/self/fd/\d+".*O_DIRECT.* = \d+<[^>]*\.log>$`).MatchString(trace) {
+		t.Error("the direct engine opened no segment with O_DIRECT")
+	}
+	if n := sumReturns(trace, logWrites); n < fetched {
+		t.Errorf("the direct engine wrote %d bytes of segments, want at least the %d later fetched", n, fetched)
+	}
+	for _, call := range regexp.MustCompile(`(?m)pwrite64\(\d+<[^>]*\.log>, .*, (\d+), (\d+)\) = \d+$`).FindAllStringSubmatch(trace, -1) {
+		if !wholePages(call[1]) || !wholePages(call[2]) {
+			t.Errorf("a write of other than whole blocks: %s", call[0])
+		}
+	}
+}
+
+func wholePages(number string) bool {
+	n, err := strconv.Atoi(number)
+	return err == nil && n%4096 == 0
+}
+
 // logWrites matches every write family call on a segment file; strace -y shows
 // the path behind the descriptor.
 var logWrites = regexp.MustCompile(`(?m)(?:pwritev2?|pwrite64|writev|write)\(\d+<[^>]*\.log>.* = (\d+)$`)
@@ -63,7 +85,7 @@ func traceWorkload(t *testing.T, name, value string) (trace string, fetched int)
 	t.Helper()
 	need(t, "strace", "scripts/need.sh strace")
 	out := filepath.Join(t.TempDir(), "trace")
-	strace := []string{"strace", "-f", "-y", "-qq", "-s", "0", "-e", "trace=sendfile,write,writev,pwrite64,pwritev,pwritev2", "-o", out}
+	strace := []string{"strace", "-f", "-y", "-qq", "-s", "0", "-e", "trace=openat,sendfile,write,writev,pwrite64,pwritev,pwritev2", "-o", out}
 	b := startBrokerWith(t, strace, t.TempDir())
 	createTopic(t, b, "traced", 1, name, value)
 	produceStrings(t, b, "traced", traced, kgo.ProducerBatchCompression(kgo.NoCompression()))
