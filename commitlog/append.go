@@ -301,3 +301,4 @@ func (l *Log) remember(b record.Batch, nowMs int64) {
 		l.producers.Record(&batch, nowMs)
 	}
 }
+	l.tendAt(position)

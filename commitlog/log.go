@@ -51,6 +51,7 @@ type Log struct {
 	failure atomic.Pointer[error]
 	// recoveryPoint is the offset before which everything is synced.
 	recoveryPoint atomic.Int64
+	cache         cacheState
 	// backlog is len(sealing).
 	backlog atomic.Int32
 	// namesChanged: files were created or renamed since the directory was synced.

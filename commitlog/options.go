@@ -53,8 +53,8 @@ type Options struct {
 
 	// Cache (storage.cache) is what becomes of written pages in the page cache.
 	Cache CachePolicy
-	// Background runs what a log does beside its appends for Cache; nil gives
-	// the log a goroutine of its own. It counts at Open only.
+	// Background runs what a log does beside its appends for Cache, which has no
+	// effect without. It counts at Open only.
 	Background *Turns
 
 	// LogAppendTime (message.timestamp.type) stamps batches on append.

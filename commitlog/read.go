@@ -56,10 +56,10 @@ func (l *Log) readFrom(v *view, offset, maxBytes, bound int64, minOne bool) (Rea
 	}
 	bound = min(bound, v.end)
 	for i := v.floor(offset); i < len(v.segments) && max(offset, v.segments[i].base) < bound; i++ {
-		found, err := v.readSegment(i, &info, offset, maxBytes, bound, minOne)
+		found, err := l.readSegment(v, i, &info, offset, maxBytes, bound, minOne)
 		if errors.Is(err, errIndexLies) && i < len(v.segments)-1 {
 			if err = l.repair(v, i); err == nil {
-				found, err = v.readSegment(i, &info, offset, maxBytes, bound, minOne)
+				found, err = l.readSegment(v, i, &info, offset, maxBytes, bound, minOne)
 			}
 		}
 		if err != nil || found {
@@ -89,7 +89,7 @@ func (l *Log) repair(v *view, i int) error {
 
 // readSegment fills info from segments[i]; found is false when the segment has
 // no batch that reaches offset, as the end of a compacted one may not.
-func (v *view) readSegment(i int, info *ReadInfo, offset, maxBytes, bound int64, minOne bool) (found bool, err error) {
+func (l *Log) readSegment(v *view, i int, info *ReadInfo, offset, maxBytes, bound int64, minOne bool) (found bool, err error) {
 	s, end := v.segments[i], v.endOf(i)
 	if err := s.acquire(); err != nil {
 		return false, err
@@ -112,6 +112,7 @@ func (v *view) readSegment(i int, info *ReadInfo, offset, maxBytes, bound int64,
 	if err != nil {
 		return false, err
 	}
+	l.readsAt(s, first.position)
 	info.Chunk, info.Bytes = chunk, limit-first.position
 	info.SegmentBase, info.Position = s.base, first.position
 	return true, nil

@@ -115,6 +115,7 @@ func (l *Log) roll(o *Options, base, nowMs int64) error {
 		v.end, v.position, v.newest = base, 0, x.newest
 	})
 	l.spawn(l.sealRolled)
+	l.tendRolled()
 	return nil
 }
 
@@ -127,6 +128,8 @@ func (l *Log) newSegment(o *Options, base, size int64) *segment {
 	}
 	s.size.Store(size)
 	return s
+	s.cache.started = size
+	s.cache.dropped.Store(size)
 }
 
 // create makes an empty segment, ready to append to. What stood there under its

@@ -30,7 +30,8 @@ type segment struct {
 	indexMaxBytes, indexInterval int64
 	// size is the end of the batches while the segment is sealed; of the active
 	// segment the log's view knows it. Changed under the log's mu.
-	size atomic.Int64
+	size  atomic.Int64
+	cache segmentCache
 
 	// mu is held shared by whoever uses the fields below, exclusively to open,
 	// exchange and close them.

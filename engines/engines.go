@@ -88,6 +88,14 @@ type Reader interface {
 	Close() error
 }
 
+// PageHolder is a Reader whose mapping keeps pages of the file in the page cache.
+type PageHolder interface {
+	Reader
+	// LetGo lets the pages between two positions be dropped; a later read
+	// brings them back. It may run while chunks of them are out.
+	LetGo(from, to int64)
+}
+
 // Chunk is a range of a segment on its way to a client. It is confined to one
 // goroutine at a time.
 type Chunk interface {

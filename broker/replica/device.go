@@ -11,6 +11,10 @@ import (
 // 0.7 ms eight at a time (ext4 on a virtual disk).
 const flushLanes = 4
 
+// backgroundLanes is one for what is appended, which may wait for the disk, and one
+// for what is read.
+const backgroundLanes = 2
+
 // device is what the log directories on one disk share.
 type device struct {
 	// flusher syncs the logs of FlushGroup; background does what can wait.
@@ -24,7 +28,7 @@ func (m *Manager) deviceOf(dir string) *device {
 	if d := m.devices[number]; ok && d != nil {
 		return d
 	}
-	d := &device{flusher: commitlog.NewTurns(flushLanes), background: commitlog.NewTurns(1)}
+	d := &device{flusher: commitlog.NewTurns(flushLanes), background: commitlog.NewTurns(backgroundLanes)}
 	m.allDevices = append(m.allDevices, d)
 	if ok {
 		m.devices[number] = d

@@ -187,6 +187,7 @@ func (m *Manager) openLog(d *logDir, id ID, c TopicConfig, state commitlog.OpenS
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
+	o.Background = d.device.background
 	log, err := commitlog.Open(m.o.FS, path, o, state, m.o.Clock)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)

@@ -163,6 +163,15 @@ func (m *Mapping) NoReadAhead() {
 	_ = unix.Madvise(m.mem, unix.MADV_RANDOM) // Only advice.
 }
 
+// LetGo takes the pages between two positions out of the mapping and leaves them
+// to the page cache; touching them brings them back. It is advice.
+func (m *Mapping) LetGo(from, to int64) {
+	from, to = max(PageCeil(from), m.base), min(PageFloor(to), m.End())
+	if from < to {
+		_ = unix.Madvise(m.Bytes(from, to-from), unix.MADV_DONTNEED) // Only advice; dirty pages stay dirty in the cache.
+	}
+}
+
 // Unmap gives the address space back; exactly one call.
 func (m *Mapping) Unmap() error {
 	if err := unix.Munmap(m.reserved); err != nil {

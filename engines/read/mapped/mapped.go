@@ -90,6 +90,17 @@ func (r *reader) Chunk(position, n int64) (engines.Chunk, error) {
 	return c, nil
 }
 
+// LetGo implements engines.PageHolder.
+func (r *reader) LetGo(from, to int64) {
+	if r.out.Take() != nil {
+		return // Closed: nothing is mapped.
+	}
+	defer r.out.Return()
+	if e := r.view.now.Load(); e != nil {
+		e.mapping.LetGo(from, min(to, e.end))
+	}
+}
+
 // Close implements engines.Reader.
 func (r *reader) Close() error {
 	if !r.out.Close() {
