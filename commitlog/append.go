@@ -37,6 +37,9 @@ type AppendInfo struct {
 	Rolled bool
 	// Bytes is how many bytes were appended.
 	Bytes int64
+	// MayReceive: the log could have received such a batch in place; the next
+	// one may be handed to AppendInPlace.
+	MayReceive bool
 }
 
 // AppendAsLeader validates b, gives it the next offsets and appends it. Base
@@ -106,12 +109,7 @@ func (l *Log) appendLeader(o *Options, b record.Batch, leaderEpoch int32, origin
 		}
 		return info, nil
 	}
-	b.SetBaseOffset(l.view.end)
-	b.SetLeaderEpoch(leaderEpoch)
-	if o.LogAppendTime {
-		b.SetLogAppendTime(nowMs)
-		info.LogAppendTimeMs = nowMs
-	}
+	info.LogAppendTimeMs = l.stamp(o, b, leaderEpoch, nowMs)
 	if info.Rolled, err = l.rollFor(o, b, nowMs); err != nil {
 		return info, err
 	}
@@ -122,7 +120,20 @@ func (l *Log) appendLeader(o *Options, b record.Batch, leaderEpoch int32, origin
 		return info, err
 	}
 	info.BaseOffset, info.LastOffset, info.Bytes = b.BaseOffset(), b.LastOffset(), int64(b.Size())
+	info.MayReceive = l.lends() && o.receives(b)
 	return info, nil
+}
+
+// stamp patches what a leader writes into b and returns the log append time, -1
+// where producers stamp; mu is held.
+func (l *Log) stamp(o *Options, b record.Batch, leaderEpoch int32, nowMs int64) (logAppendTimeMs int64) {
+	b.SetBaseOffset(l.view.end)
+	b.SetLeaderEpoch(leaderEpoch)
+	if !o.LogAppendTime {
+		return -1
+	}
+	b.SetLogAppendTime(nowMs)
+	return nowMs
 }
 
 // checkProducer applies the idempotent producer's rule; mu is held.
@@ -273,19 +284,30 @@ func (l *Log) write(batches []byte, nowMs int64) error {
 	for rest := batches; len(rest) > 0; {
 		b, next, err := record.Parse(rest)
 		invariant.Check(err == nil, "appended batch does not parse: %v", err)
-		l.age.note(position, b.MaxTimestamp())
-		l.indexer.note(header{Batch: b, position: position, size: int64(b.Size())})
+		l.note(header{Batch: b, position: position, size: int64(b.Size())})
 		l.remember(b, nowMs)
 		position, end, rest = position+int64(b.Size()), b.NextOffset(), next
 	}
+	l.advance(end, position)
+	return nil
+}
+
+// note tells an appended batch to what is kept of the active segment.
+func (l *Log) note(h header) {
+	l.age.note(h.position, h.MaxTimestamp())
+	l.indexer.note(h)
+}
+
+// advance publishes what was appended up to end and position; mu is held.
+func (l *Log) advance(end, position int64) {
 	if ended := l.view.active().ended; ended != nil {
 		ended.SetEnd(position)
 	}
 	l.viewMu.Lock()
 	l.view.end, l.view.position, l.view.newest = end, position, l.indexer.newest
 	l.viewMu.Unlock()
+	l.tendAt(position)
 	l.armFlush()
-	return nil
 }
 
 // remember notes an appended batch in the producer state.
@@ -301,4 +323,3 @@ func (l *Log) remember(b record.Batch, nowMs int64) {
 		l.producers.Record(&batch, nowMs)
 	}
 }
-	l.tendAt(position)

@@ -3,7 +3,6 @@ package commitlog
 import (
 	"errors"
 
-	"tidemark/commitlog/index"
 	"tidemark/protocol/record"
 )
 
@@ -34,14 +33,8 @@ func (w *cleaned) create() (err error) {
 	if err = w.file.Truncate(0); err != nil {
 		return err
 	}
-	if w.offsets, err = index.CreateOffsets(w.fs, w.path(IndexSuffix)+cleanedSuffix, w.base, w.indexMaxBytes); err != nil {
-		return err
-	}
-	if w.times, err = index.CreateTimes(w.fs, w.path(TimeIndexSuffix)+cleanedSuffix, w.base, w.indexMaxBytes); err != nil {
-		return err
-	}
-	w.x = newIndexer(w.offsets, w.times, w.indexInterval)
-	return nil
+	w.x, err = w.createIndexes(cleanedSuffix)
+	return err
 }
 
 // note indexes the next batch; it only writes to memory.

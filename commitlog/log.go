@@ -77,7 +77,9 @@ type Log struct {
 	producers *producer.State
 	// buffers is the argument of Appender.Append, kept to save an allocation.
 	buffers [1][]byte
-	timers  map[*timer]struct{}
+	// receiving is the batch that AppendInPlace is at, kept likewise.
+	receiving receiving
+	timers    map[*timer]struct{}
 	// flushArmed: a timer will flush.
 	flushArmed bool
 	// doomed are removed segments whose files are still there.

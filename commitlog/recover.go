@@ -174,7 +174,7 @@ func (s *segment) scan(limit int64, buf []byte) (scanned, error) {
 	if err := s.openFile(); err != nil {
 		return scanned{}, err
 	}
-	x, err := s.createIndexes()
+	x, err := s.createIndexes("")
 	if err != nil {
 		return scanned{}, err
 	}

@@ -74,15 +74,16 @@ func (l *Log) rollFor(o *Options, b record.Batch, nowMs int64) (rolled bool, err
 		// A gap too wide for one segment: the new one begins behind it.
 		return true, l.roll(o, b.BaseOffset(), nowMs)
 	}
-	if l.view.position == 0 || !l.isFull(o, b, nowMs) {
+	if l.view.position == 0 || !l.isFull(o, int64(b.Size()), b.MaxTimestamp(), nowMs) {
 		return false, nil
 	}
 	return true, l.roll(o, base, nowMs)
 }
 
-func (l *Log) isFull(o *Options, b record.Batch, nowMs int64) bool {
-	return l.view.position+int64(b.Size()) > o.SegmentBytes ||
-		l.indexer.full() || l.age.over(b.MaxTimestamp(), nowMs)
+// isFull says whether a batch of so many bytes, with that timestamp, belongs into
+// a new segment.
+func (l *Log) isFull(o *Options, sizeBytes, timestampMs, nowMs int64) bool {
+	return l.view.position+sizeBytes > o.SegmentBytes || l.indexer.full() || l.age.over(timestampMs, nowMs)
 }
 
 // Roll starts a new segment unless the active one is empty.
@@ -114,8 +115,8 @@ func (l *Log) roll(o *Options, base, nowMs int64) error {
 		v.segments = append(slices.Clone(v.segments), s)
 		v.end, v.position, v.newest = base, 0, x.newest
 	})
-	l.spawn(l.sealRolled)
 	l.tendRolled()
+	l.spawn(l.sealRolled)
 	return nil
 }
 
@@ -127,9 +128,9 @@ func (l *Log) newSegment(o *Options, base, size int64) *segment {
 		read: o.Read, options: engines.ReadOptions{SegmentBytes: o.SegmentBytes},
 	}
 	s.size.Store(size)
-	return s
 	s.cache.started = size
 	s.cache.dropped.Store(size)
+	return s
 }
 
 // create makes an empty segment, ready to append to. What stood there under its
@@ -158,7 +159,7 @@ func (s *segment) createFiles(o *Options) (engines.Appender, indexer, error) {
 	if err := file.Truncate(0); err != nil {
 		return nil, indexer{}, err
 	}
-	x, err := s.createIndexes()
+	x, err := s.createIndexes("")
 	if err != nil {
 		return nil, indexer{}, err
 	}

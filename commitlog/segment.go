@@ -153,9 +153,10 @@ func (s *segment) checkNewest() error {
 }
 
 // rebuildIndexes makes both indexes of a sealed segment from its batch headers;
-// mu is held.
+// mu is held. They get their names once they are whole and synced: the first part
+// of a time index looks like one, and retention goes by its last entry.
 func (s *segment) rebuildIndexes() error {
-	x, err := s.createIndexes()
+	x, err := s.createIndexes(tmpSuffix)
 	if err != nil {
 		return err
 	}
@@ -176,22 +177,29 @@ func (s *segment) rebuildIndexes() error {
 		at = h.end()
 	}
 	x.seal()
-	if err := errors.Join(s.offsets.Flush(), s.times.Flush()); err != nil {
+	err = errors.Join(s.offsets.Sync(), s.times.Sync())
+	for _, suffix := range []string{IndexSuffix, TimeIndexSuffix} {
+		if err == nil {
+			err = s.fs.Rename(s.path(suffix)+tmpSuffix, s.path(suffix))
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("rebuild indexes: %w", errors.Join(err, s.closeIndexes()))
 	}
 	return nil
 }
 
-// createIndexes replaces both indexes by empty ones; mu is held.
-func (s *segment) createIndexes() (indexer, error) {
+// createIndexes opens two empty indexes in place of those in use, under names with
+// a further suffix; mu is held.
+func (s *segment) createIndexes(suffix string) (indexer, error) {
 	if err := s.closeIndexes(); err != nil {
 		return indexer{}, err
 	}
-	offsets, err := index.CreateOffsets(s.fs, s.path(IndexSuffix), s.base, s.indexMaxBytes)
+	offsets, err := index.CreateOffsets(s.fs, s.path(IndexSuffix)+suffix, s.base, s.indexMaxBytes)
 	if err != nil {
 		return indexer{}, err
 	}
-	times, err := index.CreateTimes(s.fs, s.path(TimeIndexSuffix), s.base, s.indexMaxBytes)
+	times, err := index.CreateTimes(s.fs, s.path(TimeIndexSuffix)+suffix, s.base, s.indexMaxBytes)
 	if err != nil {
 		_ = offsets.Close() // Empty.
 		return indexer{}, err
@@ -290,5 +298,5 @@ func (s *segment) openAppender(o *Options) (engines.Appender, error) {
 	if s.ended != nil {
 		s.ended.SetEnd(s.size.Load())
 	}
-	return o.Append.Open(s.file, s.size.Load(), engines.AppendOptions{SegmentBytes: o.SegmentBytes})
+	return o.Append.Open(s.file, s.size.Load(), engines.AppendOptions{SegmentBytes: o.SegmentBytes, NoPrefault: o.NoPrefault})
 }

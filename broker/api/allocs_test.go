@@ -21,6 +21,7 @@ func (s sender) ReplyWith(build func() *wire.Response) { s.Reply(build()) }
 func (sender) NoReply()                                {}
 func (sender) Fail(err error)                          { panic(err) }
 func (sender) ReleaseBody()                            {}
+func (sender) OfferNext()                              {}
 func (sender) AfterClose(func()) func() bool           { return func() bool { return true } }
 
 // maxAllocs is what a request of one partition may allocate in steady state.

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"tidemark/broker/metadata"
 	"tidemark/broker/network"
@@ -69,6 +70,8 @@ type Server struct {
 	purgatory *purgatory.Purgatory
 	creations *creations
 	ids       producerIDs
+	// inPlace counts the batches that were received in place.
+	inPlace atomic.Int64
 }
 
 // New returns a server that serves until Close.
@@ -82,6 +85,10 @@ func New(o Options) *Server {
 // Parked is the number of requests that wait for records or replicas.
 func (s *Server) Parked() int { return s.purgatory.Parked() }
 
+// InPlaceBatches counts the batches whose records were received where they lie in
+// the log; live.
+func (s *Server) InPlaceBatches() *atomic.Int64 { return &s.inPlace }
+
 // Close ends deadlines and the creation of topics in the background. The
 // connections are to be closed before.
 func (s *Server) Close() {
@@ -94,6 +101,12 @@ func (s *Server) Handle(r *network.Request) {
 	s.serve(call{header: r.Header, body: r.Body, to: request{r}})
 }
 
+// HandleEarly answers a produce request whose records can be received where they
+// will lie; it implements network.EarlyHandler.
+func (s *Server) HandleEarly(r *network.Request, rest *network.Rest) bool {
+	return s.serveEarly(call{header: r.Header, body: r.Body, to: request{r}}, rest)
+}
+
 // answerer is how a request is answered: exactly one call of one of the first
 // four methods.
 type answerer interface {
@@ -103,6 +116,9 @@ type answerer interface {
 	Fail(error)
 	// ReleaseBody gives the frame back before the answer.
 	ReleaseBody()
+	// OfferNext asks for the next request to be handed to serveEarly. It is
+	// called before serve or serveEarly returns.
+	OfferNext()
 	// AfterClose calls f once the client is gone; stop prevents that.
 	AfterClose(f func()) (stop func() bool)
 }

@@ -223,6 +223,7 @@ type outcome struct {
 type fakeRequest struct {
 	t       testing.TB
 	answers chan outcome
+	offered bool // OfferNext was called
 	mu      sync.Mutex
 	cancel  func()
 }
@@ -243,6 +244,7 @@ func (f *fakeRequest) ReplyWith(build func() *wire.Response) { f.Reply(build()) 
 func (f *fakeRequest) NoReply()                              { f.answers <- outcome{silent: true} }
 func (f *fakeRequest) Fail(err error)                        { f.answers <- outcome{failure: err} }
 func (f *fakeRequest) ReleaseBody()                          {}
+func (f *fakeRequest) OfferNext()                            { f.offered = true }
 func (f *fakeRequest) AfterClose(cancel func()) (stop func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -21,8 +21,12 @@ import (
 // (KIP-951), 11 nothing (KIP-890 part 1). Versions 0 to 2 carry message sets and
 // are refused by the table.
 
-// firstZstdProduce is the version from which zstd batches are taken.
-const firstZstdProduce = 7
+const (
+	// firstZstdProduce is the version from which zstd batches are taken.
+	firstZstdProduce = 7
+	// firstFlexibleProduce is the version from which there are tagged fields.
+	firstFlexibleProduce = 9
+)
 
 // produce is one request being answered; it is recycled.
 type produce struct {
@@ -32,6 +36,11 @@ type produce struct {
 	timeout time.Duration
 	parts   []producePart
 	resp    kmsg.ProduceResponse
+
+	// Of a request that is received in place: what of it is not here yet, and
+	// what is wrong with its end.
+	rest      remainder
+	malformed error
 }
 
 // producePart is one partition of the request and its result.
@@ -63,6 +72,14 @@ func handleProduce(s *Server, c call) {
 	for i := range p.parts {
 		p.append(&p.parts[i])
 	}
+	if len(p.parts) == 1 && p.parts[0].info.MayReceive {
+		c.to.OfferNext()
+	}
+	p.answerOrPark()
+}
+
+// answerOrPark ends the part of the work that is the connection's.
+func (p *produce) answerOrPark() {
 	if p.acks != 0 && !p.acknowledged() {
 		p.park()
 		return
@@ -72,10 +89,8 @@ func handleProduce(s *Server, c call) {
 
 // decode splits the body; records stay where they are.
 func (p *produce) decode() error {
-	r := reader{src: p.call.body, flexible: p.call.header.Version >= 9}
-	r.str() // transactional id: transactions are refused batch by batch
-	p.acks = r.int16()
-	p.timeout = time.Duration(max(r.int32(), 0)) * time.Millisecond
+	r := p.reader(p.call.body)
+	p.decodeStart(&r)
 	for topics := r.array(5); topics > 0 && !r.bad; topics-- {
 		topic := r.str()
 		partitions := r.array(5)
@@ -96,9 +111,24 @@ func (p *produce) decode() error {
 	return r.err(p.call.header)
 }
 
+// reader decodes a part of the body.
+func (p *produce) reader(src []byte) reader {
+	return reader{src: src, flexible: p.call.header.Version >= firstFlexibleProduce}
+}
+
+// decodeStart reads what precedes the topics.
+func (p *produce) decodeStart(r *reader) {
+	r.str() // transactional id: transactions are refused batch by batch
+	p.acks = r.int16()
+	p.timeout = time.Duration(max(r.int32(), 0)) * time.Millisecond
+}
+
+// noAppend is the result for a batch that was not appended.
+var noAppend = commitlog.AppendInfo{BaseOffset: -1, LastOffset: -1, LogAppendTimeMs: -1, LogStartOffset: -1}
+
 // append checks one partition's part and writes its batch.
 func (p *produce) append(part *producePart) {
-	part.info = commitlog.AppendInfo{BaseOffset: -1, LastOffset: -1, LogAppendTimeMs: -1, LogStartOffset: -1}
+	part.info = noAppend
 	if p.acks < replica.AckAll || p.acks > 1 {
 		part.err = errInvalidAcks
 		return
@@ -272,6 +302,6 @@ func (p *produce) recycle() {
 	}
 	clear(p.parts)
 	p.parts = p.parts[:0]
-	p.call, p.server = call{}, nil
+	p.call, p.server, p.rest, p.malformed = call{}, nil, nil, nil
 	produces.Put(p)
 }
