@@ -22,7 +22,7 @@ import (
 var keep = flag.String("keep", "", "write the sample report to this file, to look at it")
 
 // panelIDs are all panels in reading order; other programs link to them.
-var panelIDs = []string{"throughput", "fetch", "spectrum", "load", "time", "cpu", "batch", "compression", "ceiling", "cells", "lateness", "noise", "validity", "machine"}
+var panelIDs = []string{"durability", "throughput", "fetch", "spectrum", "load", "time", "cpu", "batch", "compression", "ceiling", "cells", "lateness", "noise", "validity", "machine"}
 
 func load(t *testing.T, folders ...string) *page.Report {
 	t.Helper()

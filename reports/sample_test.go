@@ -24,6 +24,8 @@ type sample struct {
 	rng  *rand.Rand
 	plan result.Plan
 	runs []sampleRun
+	// trials are of the experiment storage.
+	trials []result.Trial
 	// host goes into the comparability key.
 	host   string
 	blocks int
@@ -125,6 +127,7 @@ func whole(t testing.TB, host string, blocks int) *sample {
 	s.paced("curve", []float64{100e3, 500e3, 1e6, 1.5e6, 2e6}, 4_000)
 	s.paced("latency", []float64{10e3}, 101_000) // enough for p99.9
 	s.sustained("sustained", 60)
+	s.storage("storage", 60)
 	return s
 }
 
@@ -340,6 +343,11 @@ func (s *sample) write() string {
 	compare := stats.Summarise(folder)
 	compare.NoiseRatio = 0.019
 	s.must(s.w.JSON("compare.json", compare))
+	if p := s.plan.Trials; p != nil {
+		state := result.TrialState{Planned: p.Count, Done: p.Count}
+		s.must(s.w.Trials(s.trials, state))
+		s.must(s.w.JSON("durability.json", stats.Durability(*folder.Experiment(p.Of), *p, s.trials, nil)))
+	}
 	s.must(s.w.End(true, false))
 	return s.dir
 }

@@ -143,7 +143,7 @@ func sampleLines() Lines {
 // TestWellFormed draws the charts with everything they can hold and reads them
 // back as XML.
 func TestWellFormed(t *testing.T) {
-	for name, d := range map[string]Drawer{"rows": sampleRows(), "lines": sampleLines()} {
+	for name, d := range map[string]Drawer{"rows": sampleRows(), "lines": sampleLines(), "scatter": sampleScatter()} {
 		svg, err := d.SVG()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -206,6 +206,7 @@ func TestTooltips(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	for name, d := range map[string]Drawer{
 		"no rows": Rows{}, "no value": Rows{Rows: []Row{{Label: "x", Value: Interval{Value: math.NaN()}}}},
+		"no spots": Scatter{}, "no positive spot": Scatter{Y: AxisSpec{Log: true}, Spots: []Spot{{Name: "x"}}},
 		"no series": Lines{}, "no positive value": Lines{Y: AxisSpec{Log: true}, Series: []LineSeries{{Points: []Point{At(1, 0), At(2, -1)}}}},
 	} {
 		var empty *EmptyError
@@ -219,6 +220,7 @@ func TestEmpty(t *testing.T) {
 func TestOneValue(t *testing.T) {
 	for name, d := range map[string]Drawer{
 		"one row":       Rows{Rows: []Row{{Label: "x", Value: Interval{Value: 0}}}},
+		"one spot":      Scatter{Spots: []Spot{{Name: "x", X: Interval{Value: 7}, Y: Interval{Value: 7}}}},
 		"one point":     Lines{Series: []LineSeries{{Points: []Point{At(7, 7)}}}},
 		"one point log": Lines{X: AxisSpec{Log: true}, Y: AxisSpec{Log: true}, Series: []LineSeries{{Points: []Point{At(7, 7)}}}},
 		"equal, free":   Lines{Y: AxisSpec{Free: true}, Series: []LineSeries{{Points: []Point{At(1, 5), At(2, 5)}}}},

@@ -130,6 +130,9 @@ func newInvocation(f *result.Folder) *Invocation {
 	if inv.Computed {
 		f.Compare = stats.Summarise(f)
 	}
+	if f.Durability == nil {
+		f.Durability = stats.OfFolder(f) // an interrupted invocation leaves trials alone
+	}
 	inv.compare(f.Compare)
 	return inv
 }

@@ -71,7 +71,7 @@ func conclude(v *view) []Statement {
 	if len(out) == 0 {
 		out = append(out, Statement{Kind: "undecided", Text: "No cell was compared with a base, so nothing is claimed about differences."})
 	}
-	return append(append(out, figures(v)...), limits(v)...)
+	return append(append(append(losses(v), out...), figures(v)...), limits(v)...)
 }
 
 // concludeOn says what is known of some cells of an experiment on one subject; every
@@ -296,8 +296,17 @@ func shared(v *view) bool {
 	return false
 }
 
-// headline is the one sentence at the top.
+// headline is what stands at the top: what faults lose, where that was tried, and
+// how many differences the runs show.
 func headline(v *view) string {
+	if d := v.Durability; d != nil && d.Done > 0 {
+		return lossTitle(d) + ". " + verdictsLine(v)
+	}
+	return verdictsLine(v)
+}
+
+// verdictsLine is the sentence on the comparisons of runs.
+func verdictsLine(v *view) string {
 	counts := map[result.Verdict]int{}
 	compared := 0
 	for _, e := range v.Experiments {
@@ -362,7 +371,11 @@ func tiles(v *view) []Tile {
 	if ratio, ok := v.Noise(); ok {
 		noise = Tile{Name: "noise floor", Value: "±" + chart.Percent(ratio), Small: "same configuration under two names"}
 	}
-	return append(out, runs, noise)
+	out = append(out, runs)
+	if d := v.Durability; d != nil && d.Done > 0 {
+		out = append(out, trialsTile(d))
+	}
+	return append(out, noise)
 }
 
 // extent is an interval with its sample size.

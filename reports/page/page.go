@@ -23,6 +23,7 @@ import (
 
 // makers are the panels of an invocation in reading order.
 var makers = []maker{
+	{"durability", "Loss and throughput", "Loss", durability},
 	{"throughput", "Throughput per cell", "Throughput", throughput},
 	{"fetch", "Fetch throughput per read engine", "Fetch", fetch},
 	{"spectrum", "Percentile spectrum", "Spectrum", spectra},
