@@ -11,7 +11,13 @@ type leading struct {
 	epochStart            int64 // log end when it took office
 	ackedLeader, ackedAll int64
 	followers             []Peer // the other assigned replicas in order of assignment
+	fetcher               int32  // whose fetch is being answered; NoBroker between fetches
 	proposal              proposal
+}
+
+// notLeading is the state of a replica that does not lead; the buffers stay.
+func (l *leading) notLeading() leading {
+	return leading{epochStart: NoOffset, fetcher: NoBroker, proposal: l.proposal.cleared()}
 }
 
 // Peer is what a leader knows of another replica (Kafka's Replica).
@@ -49,13 +55,14 @@ func (r *Replica) becomeLeader(ev *Event, out []Effect) []Effect {
 	}
 	r.role, r.leader = Leader, r.cfg.Self
 	r.epochs.Assign(r.leaderEpoch, r.end)
-	r.leading = leading{epochStart: r.end, ackedAll: r.hw, ackedLeader: r.Counted(), proposal: r.proposal.cleared()}
+	r.leading = r.notLeading()
+	r.epochStart, r.ackedAll, r.ackedLeader = r.end, r.hw, r.Counted()
 	r.followers = r.peers(nil)
-	out = r.wantSync(out)
+	out = r.advance(r.wantSync(out))
 	if r.rule.ControlBatch() {
 		out = append(out, Effect{Kind: AppendControl, LeaderEpoch: r.leaderEpoch})
 	}
-	return r.advance(out)
+	return out
 }
 
 // peers are the assigned replicas but this one; those known already stay as they
@@ -103,7 +110,7 @@ func (r *Replica) resign(out []Effect) []Effect {
 		return out
 	}
 	r.role, r.leader = Follower, NoBroker
-	r.leading = leading{epochStart: NoOffset, proposal: r.proposal.cleared()}
+	r.leading = r.notLeading()
 	return append(out, Effect{Kind: StepDown, LeaderEpoch: r.leaderEpoch}, Effect{Kind: FailWaiters, Offset: r.end, Failure: NotLeader})
 }
 
@@ -135,7 +142,9 @@ func (r *Replica) followerFetched(ev *Event, out []Effect) []Effect {
 	if planted.Is(planted.AckBeforeAppend) {
 		p.LogEnd = r.end
 	}
+	r.fetcher = p.Broker
 	out = r.advance(out)
+	r.fetcher = NoBroker
 	answer.HighWatermark, answer.News = r.hw, p.toldHW < r.hw
 	p.toldHW = r.hw
 	return append(out, answer)

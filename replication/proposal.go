@@ -92,11 +92,11 @@ func (r *Replica) WithoutLagging(set []Member) (left []Member, dropped bool) {
 	return set, dropped
 }
 
-// WithCaughtUp appends to set the ISR and every replica that may join it: one
-// that fetched in this leader epoch, has everything below the high watermark and
-// everything from before this epoch (the high watermark of a new leader may be
-// older than what was acknowledged). It says whether anybody joined. A member
-// whose broker came back under another broker epoch joins anew.
+// WithCaughtUp appends to set the ISR and, where the replica whose fetch is being
+// answered may join it, that one: it has everything below the high watermark and
+// everything from before this leader epoch (the high watermark of a new leader
+// may be older than what was acknowledged). It says whether anybody joined. A
+// member whose broker came back under another broker epoch joins anew.
 func (r *Replica) WithCaughtUp(set []Member) (grown []Member, joined bool) {
 	set = append(set, r.isr...)
 	for i := range r.followers {
@@ -119,9 +119,10 @@ func (r *Replica) WithCaughtUp(set []Member) (grown []Member, joined bool) {
 	return set, joined
 }
 
-// mayJoin is Partition.isFollowerInSync.
+// mayJoin is Partition.isFollowerInSync, of the replica whose fetch is being
+// answered: one that is dropped, or gone, does not come back by having been near.
 func (r *Replica) mayJoin(p *Peer) bool {
-	if p.LogEnd == NoOffset || p.LogEnd < r.hw {
+	if p.Broker != r.fetcher || p.LogEnd < r.hw {
 		return false
 	}
 	return p.LogEnd >= r.epochStart || planted.Is(planted.JoinBelowEpochStart)

@@ -54,7 +54,7 @@ func (r *Replica) forget() {
 	r.role, r.leader, r.fenceWaiting = Idle, NoBroker, false
 	r.leaderEpoch, r.partitionEpoch, r.controllerEpoch, r.fenced = NoEpoch, NoEpoch, NoEpoch, NoEpoch
 	r.isr, r.elr, r.replicas = nil, nil, nil
-	r.following, r.leading = following{}, leading{epochStart: NoOffset, proposal: r.proposal.cleared()}
+	r.following, r.leading = following{}, r.notLeading()
 }
 
 // Step implements Machine.

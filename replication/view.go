@@ -57,6 +57,10 @@ func EffectiveMinISR(minISR, replicas int) int { return max(1, min(minISR, repli
 // members.
 func (r *Replica) EnoughInSync() bool { return len(r.isr) >= r.MinISR() }
 
+// Admits reports whether the replica leads and a producer with acks=all may
+// append.
+func (r *Replica) Admits() bool { return r.role == Leader && r.rule.Admits(r) }
+
 // KeepsUp reports whether the peer had everything within the last
 // replica.lag.time.max.ms.
 func (r *Replica) KeepsUp(p *Peer) bool { return r.keepsUp(p) }
@@ -75,7 +79,7 @@ func (r *Replica) Status() Status {
 	if r.role != Leader {
 		return s
 	}
-	s.Maximal, s.Pending, s.Admits = slices.Clone(r.Maximal()), r.proposal.pending, r.rule.Admits(r)
+	s.Maximal, s.Pending, s.Admits = slices.Clone(r.Maximal()), r.proposal.pending, r.Admits()
 	for i := range r.followers {
 		p := &r.followers[i]
 		f := FollowerStatus{

@@ -58,6 +58,7 @@ var arrows = map[string][]string{
 
 	"replication":                  {"commitlog/epoch", "replication/internal/planted", "internal/invariant"},
 	"replication/internal/planted": {},
+	"replication/internal/scene":   {"commitlog/epoch", "replication"},
 	"replication/async":            {"replication"},
 	"replication/allsync":          {"replication", "replication/internal/planted"},
 	"replication/isr":              {"replication", "replication/internal/planted"},

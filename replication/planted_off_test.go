@@ -1,0 +1,12 @@
+//go:build !planted
+
+package replication_test
+
+import (
+	"testing"
+
+	"tidemark/replication/internal/planted"
+)
+
+// plant does nothing in a sound build.
+func plant(*testing.T, planted.Flaw) {}
