@@ -63,6 +63,7 @@ var arrows = map[string][]string{
 	"replication/allsync":          {"replication", "replication/internal/planted"},
 	"replication/isr":              {"replication", "replication/internal/planted"},
 	"replication/quorum":           {"replication", "replication/internal/planted"},
+	"replication/sim":              {"replication", "replication/internal/planted", "commitlog/epoch", "internal/trace"},
 	"replication/catalog":          {"replication", "replication/async", "replication/allsync", "replication/isr", "replication/quorum"},
 
 	"broker/config":    {"internal/loopback", "internal/nearest"},

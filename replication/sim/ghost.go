@@ -1,0 +1,246 @@
+package sim
+
+import (
+	"time"
+
+	"tidemark/replication"
+)
+
+// ghost is what no broker knows and the checker does: everything that was ever
+// appended, acknowledged, committed or seen.
+type ghost struct {
+	w *world
+	// values are the producers' records, entries every append of one.
+	values  []valueInfo
+	entries []entryInfo
+	acked   []ack
+	// highestAcked is the highest offset acknowledged to acks=all, -1 for none,
+	// and ackedChain the hash of the log up to it.
+	highestAcked int64
+	ackedChain   uint64
+	// committed is the log below the true high watermark, as hashes by offset.
+	committed []uint64
+	// seen are the entries that consumers read, by offset.
+	seen []uint32
+	// matching are, by offset, the hashes of every log that held an entry there.
+	matching []matching
+	// writers are who leads a leader epoch.
+	writers []endpoint
+	// amnesiac: the replica lost records and has not caught up since.
+	amnesiac [maxBrokers]bool
+	// excused is up to where a replica's log is held against the committed one,
+	// after an election that was allowed to lose records.
+	excused [maxBrokers]int64
+	// exceeded: the faults exceeded the promise; declared counts the elections
+	// after which records were given up.
+	exceeded, unclean bool
+	declared          int
+	lost              int
+}
+
+type valueInfo struct {
+	acks  int8
+	entry uint32 // of its latest append, 0 for none
+}
+
+type entryInfo struct {
+	value  uint32
+	offset int64
+	epoch  int32
+	by     endpoint
+	acked  bool
+	// correlation is the producer's try.
+	correlation uint32
+}
+
+// ack is one acknowledged record.
+type ack struct {
+	entry  uint32
+	offset int64
+	epoch  int32
+	chain  uint64
+	acks   int8
+	at     time.Duration
+	// excused: faults since exceeded the promise.
+	excused bool
+}
+
+type matching struct {
+	epoch int32
+	chain uint64
+	more  []matching
+}
+
+const everything = int64(1) << 62
+
+func (g *ghost) init(w *world) {
+	g.w, g.highestAcked = w, -1
+	g.values = append(g.values, valueInfo{})   // value 0 is a control batch
+	g.entries = append(g.entries, entryInfo{}) // entry 0 is none
+	for i := range g.excused {
+		g.excused[i] = everything
+	}
+}
+
+func (g *ghost) newValue(acks int8) uint32 {
+	g.values = append(g.values, valueInfo{acks: acks})
+	return uint32(len(g.values) - 1)
+}
+
+func (g *ghost) nextEntry() uint32 { return uint32(len(g.entries)) }
+
+// append notes an append at a leader and gives it its id.
+func (g *ghost) append(b *broker, e entry, value, correlation uint32) uint32 {
+	id := g.nextEntry()
+	g.entries = append(g.entries, entryInfo{value: value, offset: b.log.end(), epoch: e.epoch, by: b.end, correlation: correlation})
+	g.values[value].entry = id
+	g.oneWriter(b, e.epoch)
+	if b.zkc.session != 0 && e.epoch < g.w.zk.state.leaderEpoch {
+		g.w.reach[ReachZombieAppend]++
+	}
+	return id
+}
+
+// forgot notes what a power cut or a wipe took from a replica.
+func (g *ghost) forgot(b *broker, end int64) {
+	if b.log.end() < end {
+		g.amnesiac[b.end] = true
+	}
+	g.truncated(b, b.log.end())
+}
+
+// truncated notes that a log was cut.
+func (g *ghost) truncated(b *broker, end int64) {
+	if g.excused[b.end] >= end {
+		g.excused[b.end] = everything
+	}
+	g.w.touched |= 1 << b.end
+}
+
+// holds says whether the replica's disk has every acknowledged record.
+func (g *ghost) holds(b *broker) bool {
+	end := g.highestAcked + 1
+	return b.log.end() >= end && b.log.chainAt(end) == g.ackedChain
+}
+
+// remembers ends a replica's amnesia once its log is the committed one again.
+func (g *ghost) remembers(b *broker) {
+	if g.amnesiac[b.end] && b.log.end() >= int64(len(g.committed)) && g.holds(b) {
+		g.amnesiac[b.end] = false
+	}
+}
+
+// reckon excuses what was acknowledged so far where nobody who counts holds it
+// any more.
+func (g *ghost) reckon() {
+	if g.w.promised(nil) {
+		g.exceeded = false
+		return
+	}
+	g.exceeded = true
+	for i := range g.acked {
+		g.acked[i].excused = true
+	}
+}
+
+// declare gives up what the new leader does not have: an unclean election, or
+// one after faults that exceeded the promise.
+func (g *ghost) declare(leader *broker) {
+	g.declared++
+	g.unclean, g.exceeded = false, false
+	cut := g.agreement(leader)
+	for i := range g.acked {
+		if a := &g.acked[i]; a.offset >= cut {
+			a.excused = true
+		}
+	}
+	g.committed = g.committed[:cut]
+	if int64(len(g.seen)) > cut {
+		g.seen = g.seen[:cut]
+	}
+	if g.highestAcked >= cut {
+		g.highestAcked, g.ackedChain = cut-1, leader.log.chainAt(cut)
+	}
+	for _, b := range g.w.brokers {
+		if b.log.end() > cut && b != leader {
+			g.excused[b.end] = min(g.excused[b.end], cut)
+		}
+	}
+}
+
+// agreement is up to where the replica's log is the committed one.
+func (g *ghost) agreement(b *broker) int64 {
+	end := min(int64(len(g.committed)), b.log.end())
+	for end > 0 && b.log.chainAt(end) != g.committed[end-1] {
+		end--
+	}
+	return end
+}
+
+// onAck notes an acknowledgement as it is sent.
+func (w *world) onAck(b *broker, to *waiter) {
+	g := &w.ghost
+	a := ack{entry: to.entry, offset: to.offset, epoch: to.epoch, acks: to.acks, at: w.now}
+	g.truthful(b, to)
+	if to.offset < b.log.end() {
+		a.chain = b.log.chainAt(to.offset + 1)
+	}
+	g.entries[to.entry].acked = true
+	if to.acks == -1 {
+		g.honest(b, &a)
+		g.noZombie(b, &a)
+		if to.offset > g.highestAcked && !a.excused {
+			g.highestAcked, g.ackedChain = to.offset, a.chain
+		}
+	}
+	g.acked = append(g.acked, a)
+}
+
+// onStateWritten looks at every state that ZooKeeper took.
+func (w *world) onStateWritten(before, after *partitionState) {
+	g := &w.ghost
+	w.touched = all
+	g.epochsRise(before, after)
+	if after.leaderEpoch > before.leaderEpoch || after.leader != before.leader {
+		w.traceLeader(before, after)
+	}
+	if len(after.isr) == 1 {
+		w.reach[ReachISROne]++
+	}
+	switch {
+	case after.leader == replication.NoBroker:
+		w.reach[ReachNoLeader]++
+	case after.leaderEpoch > before.leaderEpoch:
+		if after.unclean {
+			w.reach[ReachUncleanElection]++
+			g.unclean = true
+		}
+		if replication.Contains(before.elr, after.leader) {
+			w.reach[ReachELRElection]++
+		}
+		if after.leader == before.leader || after.leader == before.lastLeader && before.leader == replication.NoBroker {
+			w.reach[ReachReelectedSame]++
+		}
+	}
+	if g.anyAmnesiac() {
+		g.reckon()
+	}
+}
+
+func (g *ghost) anyAmnesiac() bool { return g.amnesiac != [maxBrokers]bool{} }
+
+// onOffice looks at a leader as it takes office, before it acts.
+func (w *world) onOffice(b *broker, s *partitionState) {
+	g := &w.ghost
+	if s.leaderEpoch != w.zk.state.leaderEpoch {
+		return // it was replaced before it began
+	}
+	if b.hw < int64(len(g.committed)) {
+		w.reach[ReachHWBelowTrue]++
+	}
+	if (g.unclean || g.exceeded) && g.agreement(b) < int64(len(g.committed)) {
+		g.declare(b)
+	}
+	g.unclean = false
+	g.leaderComplete(b, s)
+}
