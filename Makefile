@@ -18,6 +18,10 @@ bench-smoke: build
 bench-full: build
 	$(BIN) bench run full
 
+## bench-durability: what a power cut loses against throughput, per flush policy and append engine (at most 12 minutes)
+bench-durability: build
+	$(BIN) bench run durability
+
 ## bench-compare: compare two result folders, A=results/... B=results/...
 bench-compare: build
 	$(BIN) bench compare $(A) $(B)
@@ -44,10 +48,10 @@ test: check
 	scripts/test-deps.sh
 	scripts/test.sh
 
-## test-full: the same with longer proofs (10 minutes a fuzz target)
+## test-full: the same with longer proofs (200 kills, 60 power cuts, 10 minutes a fuzz target)
 test-full: check
 	scripts/test-deps.sh
-	FUZZTIME=10m scripts/test.sh
+	TIDEMARK_FULL=1 FUZZTIME=10m scripts/test.sh
 
 ## test-fast: unit and conformance tests only
 test-fast:
