@@ -129,6 +129,7 @@ func replicaConfig(b *config.Broker, t config.Topic) replica.TopicConfig {
 	if t.Cache == config.CacheDropBehind {
 		o.Cache = commitlog.DropBehind
 	}
+	o.NoInPlace, o.NoPrefault = !t.InPlace, !t.Prefault
 	o.LogAppendTime = t.LogAppendTime()
 	o.Compression, o.CompressionLevel = compression(t)
 	o.Validation = record.Records

@@ -122,6 +122,8 @@ type Topic struct {
 	Cache string
 	// Validation is ValidateRecords or ValidateHeader.
 	Validation string
+	// InPlace is storage.append.inplace, Prefault storage.mapped.prefault.
+	InPlace, Prefault bool
 
 	// CleanupPolicy holds "delete", "compact" or both.
 	CleanupPolicy []string

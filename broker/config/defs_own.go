@@ -23,6 +23,12 @@ var ownDefs = []Def{
 	topic("storage.validation", "storage.validation", func(t *Topic) *string { return &t.Validation }, text, ValidateRecords,
 		"records decompresses each batch and checks every record, as Kafka does; header checks the batch header and checksum only.",
 		oneOf(ValidateRecords, ValidateHeader), own),
+	topic("storage.append.inplace", "storage.append.inplace", func(t *Topic) *bool { return &t.InPlace }, boolean, "true",
+		"Whether the records of a produce request that has arrived whole are received straight where they will lie in the segment, if the append engine can lend that memory; mapped can.",
+		nil, own),
+	topic("storage.mapped.prefault", "storage.mapped.prefault", func(t *Topic) *bool { return &t.Prefault }, boolean, "true",
+		"Whether the append engine mapped makes pages present ahead of their use, in the background. A change takes effect with the next segment.",
+		nil, own),
 
 	broker("listeners.allow.open", func(b *Broker) *bool { return &b.AllowOpenListener }, boolean, "false",
 		"Permits an address beyond loopback although clients are not authenticated. The flag --allow-open-listener sets it.", nil, own),
