@@ -44,19 +44,28 @@ func (c *Candidates) Standing(m Member) Standing {
 	return Bounced
 }
 
-// Present are the members of set that are live and stand as one of those, under
-// their present broker epochs.
+// Present are the members of set that stand as one of those. Who is live and lost
+// nothing is listed under its present broker epoch, so that the next flicker of
+// its session is told from this one.
 func (c *Candidates) Present(set []Member, as ...Standing) []Member {
 	var out []Member
 	for _, m := range set {
-		if slices.Contains(as, c.Standing(m)) {
-			if who := c.Of(m.Broker); who != nil && who.Live {
-				m.BrokerEpoch = who.BrokerEpoch
-			}
-			out = append(out, m)
+		standing := c.Standing(m)
+		if !slices.Contains(as, standing) {
+			continue
 		}
+		if standing == Sound || standing == Rejoined {
+			m.BrokerEpoch = c.Of(m.Broker).BrokerEpoch
+		}
+		out = append(out, m)
 	}
 	return out
+}
+
+// NextELR is NextELR once the ISR is next.
+func (c *Candidates) NextELR(next []Member, minISR int) []Member {
+	all := []Standing{Absent, Sound, Rejoined, Bounced}
+	return NextELR(c.Present(c.ISR, all...), c.Present(c.ELR, all...), next, minISR, len(c.Replicas))
 }
 
 // First is the first member of set in order of assignment, but the leader so far

@@ -26,7 +26,8 @@ const (
 	// BecomeFollower: LeaderAndIsr names another, or nobody (NoBroker). Broker
 	// (the leader) and the fields of BecomeLeader.
 	BecomeFollower
-	// Stopped: the replica was stopped (StopReplica) or its log went offline.
+	// Stopped: the replica was stopped (StopReplica) or its log went offline. Only
+	// Restarted brings it back.
 	Stopped
 	// Appended: a batch, or batches of one leader epoch, were written at the log
 	// end. Offset (the new log end), RecordEpoch (the leader epoch of the

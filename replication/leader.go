@@ -125,11 +125,7 @@ func (r *Replica) followerFetched(ev *Event, out []Effect) []Effect {
 	if answer.Failure = r.refuses(ev, p); answer.Failure != NoFailure {
 		return append(out, answer)
 	}
-	if ev.BrokerEpoch > p.BrokerEpoch && !planted.Is(planted.JoinWithoutBrokerEpoch) {
-		p.reset(ev.BrokerEpoch, ev.Dir)
-		p.LastCaughtUp = never
-	}
-	p.Dir = ev.Dir
+	p.meet(ev)
 	if epoch, end, diverges := r.diverges(ev); diverges {
 		answer.DivergingEpoch, answer.DivergingEnd, answer.HighWatermark, answer.News = epoch, end, r.hw, true
 		return append(out, answer)
@@ -179,6 +175,18 @@ func (r *Replica) diverges(ev *Event) (epoch int32, end int64, yes bool) {
 		return 0, r.start, true // No common epoch: nothing of the follower's tail is known here.
 	}
 	return found, end, found < ev.RecordEpoch || end < ev.Offset
+}
+
+// meet notes who fetches: a broker in a later life starts anew.
+func (p *Peer) meet(ev *Event) {
+	switch {
+	case p.BrokerEpoch == NoBrokerEpoch:
+		p.BrokerEpoch = ev.BrokerEpoch
+	case ev.BrokerEpoch > p.BrokerEpoch && !planted.Is(planted.JoinWithoutBrokerEpoch):
+		p.reset(ev.BrokerEpoch, ev.Dir)
+		p.LastCaughtUp = never
+	}
+	p.Dir = ev.Dir
 }
 
 // fetched notes a fetch (Kafka's Replica.updateFetchStateOrThrow): a follower

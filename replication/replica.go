@@ -117,18 +117,21 @@ func (r *Replica) restarted(ev *Event, out []Effect) []Effect {
 	// nothing is known committed.
 	r.hw = max(r.start, min(ev.HighWatermark, r.end))
 	r.epochs.Load(ev.Epochs)
-	r.fenced = ev.FencedEpoch
+	// What the log holds of an epoch is a promise to it, too.
+	r.fenced = max(ev.FencedEpoch, r.latestEpoch())
 	return r.wantSync(out)
 }
 
 func (r *Replica) configure(c Config, out []Effect) []Effect {
 	c.Self = r.cfg.Self
 	r.cfg = c
-	out = r.wantSync(out)
 	if r.role == Leader {
-		return r.advance(r.failIfTooFew(out))
+		return r.advance(r.failIfTooFew(r.wantSync(out)))
 	}
-	return out
+	if r.fetching() && c.SyncedAcks && r.synced < r.end {
+		out = append(out, Effect{Kind: DropFetch}) // Its offset would count.
+	}
+	return r.wantSync(out)
 }
 
 func (r *Replica) appended(ev *Event, out []Effect) []Effect {

@@ -20,8 +20,8 @@ type Status struct {
 	Leader         int32
 	LeaderEpoch    int32
 	PartitionEpoch int32
-	// FencedEpoch is the highest leader epoch the replica promised to; it takes
-	// no records of a lower one.
+	// FencedEpoch is the highest leader epoch the replica promised to, or had
+	// records of when it started; it takes nothing from a leader of a lower one.
 	FencedEpoch int32
 	// EpochStart is the log end when this leader took office; NoOffset on others.
 	// While the high watermark is below it, the latest offset is not available.

@@ -78,14 +78,11 @@ func Elect(c replication.Candidates, cfg replication.Config) replication.Decisio
 	}
 	d := c.Recover(full)
 	if d.Leader != replication.NoBroker {
-		d.ELR = replication.NextELR(c.ISR, c.ELR, d.ISR, cfg.MinISR, len(c.Replicas))
+		d.ELR = c.NextELR(d.ISR, cfg.MinISR)
 	}
 	return d
 }
 
 func decide(c *replication.Candidates, cfg replication.Config, isr []replication.Member, why string) replication.Decision {
-	return replication.Decision{
-		Leader: c.First(isr), ISR: isr, Why: why,
-		ELR: replication.NextELR(c.ISR, c.ELR, isr, cfg.MinISR, len(c.Replicas)),
-	}
+	return replication.Decision{Leader: c.First(isr), ISR: isr, ELR: c.NextELR(isr, cfg.MinISR), Why: why}
 }

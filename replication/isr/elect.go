@@ -17,7 +17,7 @@ func Elect(c replication.Candidates, cfg replication.Config) replication.Decisio
 	default:
 		d = inSync(&c)
 	}
-	if d.Leader == replication.NoBroker && cfg.UncleanElection {
+	if d.Leader == replication.NoBroker && len(d.Fence) == 0 && cfg.UncleanElection {
 		if live := c.Live(); len(live) > 0 {
 			first := c.First(live)
 			return replication.Decision{Leader: first, ISR: c.Alone(first), Unclean: true, Why: "unclean: a live replica outside the ISR"}
@@ -57,15 +57,14 @@ func eligible(c *replication.Candidates, cfg replication.Config) replication.Dec
 			isr, why = c.Alone(c.First(others)), "an eligible leader replica"
 		}
 	}
-	elr := replication.NextELR(c.ISR, c.ELR, isr, cfg.MinISR, len(c.Replicas))
 	if len(isr) > 0 {
-		return replication.Decision{Leader: c.First(isr), ISR: isr, ELR: elr, Why: why}
+		return replication.Decision{Leader: c.First(isr), ISR: isr, ELR: c.NextELR(isr, cfg.MinISR), Why: why}
 	}
 	d := c.Recover(full)
 	if d.Leader == replication.NoBroker {
-		d.ISR, d.ELR = nil, full
+		d.ISR, d.ELR = nil, c.NextELR(nil, cfg.MinISR)
 		return d
 	}
-	d.ELR = replication.NextELR(c.ISR, c.ELR, d.ISR, cfg.MinISR, len(c.Replicas))
+	d.ELR = c.NextELR(d.ISR, cfg.MinISR)
 	return d
 }
