@@ -67,17 +67,29 @@ func (t *Turn) Ask() {
 			}
 		default:
 			if t.state.CompareAndSwap(turnIdle, turnWaiting) {
-				t.turns.push(t)
+				t.turns.push(t, false)
 				return
 			}
 		}
 	}
 }
 
-func (t *Turns) push(x *Turn) {
+// Next reports, to the task while it runs, whether its own next turn follows this
+// one at once: it was asked for and nobody else waits.
+func (t *Turn) Next() bool {
+	if t.state.Load() != turnRunningAsked {
+		return false
+	}
+	t.turns.mu.Lock()
+	defer t.turns.mu.Unlock()
+	return t.turns.head == nil
+}
+
+// push queues x; after Close only a further turn of a task that ran.
+func (t *Turns) push(x *Turn, further bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
+	if t.closed && !further {
 		return
 	}
 	if t.tail == nil {
@@ -112,7 +124,7 @@ func (t *Turns) lane() {
 		x.task()
 		if !x.state.CompareAndSwap(turnRunning, turnIdle) {
 			x.state.Store(turnWaiting)
-			t.push(x)
+			t.push(x, true)
 		}
 	}
 }

@@ -11,14 +11,18 @@ import (
 // 0.7 ms eight at a time (ext4 on a virtual disk).
 const flushLanes = 4
 
+// answerLanes is how many partitions' waiters are answered at a time.
+const answerLanes = 2
+
 // backgroundLanes is one for what is appended, which may wait for the disk, and one
 // for what is read.
 const backgroundLanes = 2
 
 // device is what the log directories on one disk share.
 type device struct {
-	// flusher syncs the logs of FlushGroup; background does what can wait.
-	flusher, background *commitlog.Turns
+	// flusher syncs the logs of FlushGroup and answers tells who waited, beside
+	// the next sync; background does what can wait.
+	flusher, answers, background *commitlog.Turns
 }
 
 // deviceOf returns the device that holds dir; directories of which that is not
@@ -28,7 +32,7 @@ func (m *Manager) deviceOf(dir string) *device {
 	if d := m.devices[number]; ok && d != nil {
 		return d
 	}
-	d := &device{flusher: commitlog.NewTurns(flushLanes), background: commitlog.NewTurns(backgroundLanes)}
+	d := &device{flusher: commitlog.NewTurns(flushLanes), answers: commitlog.NewTurns(answerLanes), background: commitlog.NewTurns(backgroundLanes)}
 	m.allDevices = append(m.allDevices, d)
 	if ok {
 		m.devices[number] = d
@@ -40,6 +44,7 @@ func (m *Manager) deviceOf(dir string) *device {
 func (m *Manager) closeDevices() {
 	for _, d := range m.allDevices {
 		d.flusher.Close()
+		d.answers.Close()
 		d.background.Close()
 	}
 	m.devices, m.allDevices = make(map[uint64]*device), nil

@@ -20,6 +20,9 @@ import (
 // flusher is the part of a partition that syncs its log.
 type flusher struct {
 	group *commitlog.Turn
+	// tell is the turn that answers what group has synced, where that would
+	// hold up the next sync.
+	tell *commitlog.Turn
 	own   ownSyncs
 	// synced is the end of the last batch that had a sync of its own.
 	synced atomic.Int64
@@ -110,6 +113,12 @@ func (p *Partition) syncGroup() {
 	var err error
 	if !p.dir.offline.Load() {
 		err = p.log.Flush()
+	}
+	if err == nil && p.flush.group.Next() {
+		// The next sync has its batches already, and no other log's sync would
+		// overlap with the answers.
+		p.flush.tell.Ask()
+		return
 	}
 	p.synced(err)
 }

@@ -228,6 +228,7 @@ func (m *Manager) open(t *Topic, index int32) (*Partition, error) {
 	}
 	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, dir: f.dir, log: f.log, acked: acked, background: &m.background}
 	p.flush.group = f.dir.device.flusher.Join(p.syncGroup)
+	p.flush.tell = f.dir.device.answers.Join(func() { p.synced(nil) })
 	p.flush.synced.Store(f.log.RecoveryPoint())
 	p.lead.Store(&leadership{leader: -1, epoch: -1, partitionEpoch: -1})
 	p.hw.Store(min(max(f.dir.highWatermarks[id], f.log.LogStartOffset()), f.log.LogEndOffset()))
