@@ -3,8 +3,10 @@ package enginetest_test
 import (
 	"testing"
 
+	"tidemark/engines"
 	"tidemark/engines/catalog"
 	"tidemark/engines/enginetest"
+	"tidemark/internal/vfs"
 )
 
 func TestBuiltinAppendEngines(t *testing.T) {
@@ -16,6 +18,42 @@ func TestBuiltinAppendEngines(t *testing.T) {
 			checkResults(t, enginetest.RunAppend(spec, t.TempDir()))
 		})
 	}
+}
+
+// What lends memory keeps the contract of loans.
+func TestBuiltinInPlaceEngines(t *testing.T) {
+	tested := 0
+	for _, spec := range catalog.Builtin().Appends() {
+		if err := spec.Available(t.TempDir()); err != nil {
+			t.Logf("%s is not available here: %v", spec.Name, err)
+			continue
+		}
+		if lends(t, spec) {
+			tested++
+			t.Run(spec.Name, func(t *testing.T) { checkResults(t, enginetest.RunInPlace(spec, t.TempDir())) })
+		}
+	}
+	if tested == 0 {
+		t.Skip("no engine that is available lends memory")
+	}
+}
+
+func lends(t *testing.T, spec engines.AppendSpec) bool {
+	t.Helper()
+	f, err := vfs.OS{}.Create(t.TempDir() + "/segment")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() // The test's own file.
+	a, err := spec.Open(f, 0, engines.AppendOptions{SegmentBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ok := a.(engines.InPlaceAppender)
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	return ok
 }
 
 func TestBuiltinReadEngines(t *testing.T) {

@@ -72,7 +72,7 @@ func (p *pair) fetch(position, n int64) error {
 func checkCoherent(b pairBench) error {
 	return b.with(4<<20, func(p *pair) error {
 		rng := rand.New(rand.NewPCG(1, 2))
-		for len(p.want) < 3<<20 {
+		for i := 0; len(p.want) < 3<<20; i++ {
 			at, n := int64(len(p.want)), rng.Int64N(20_000)
 			if rng.IntN(10) == 0 {
 				n *= 10
@@ -80,7 +80,10 @@ func checkCoherent(b pairBench) error {
 			if err := p.append(pattern(40).bytes(at, n), pattern(40).bytes(at+n, 61)); err != nil {
 				return err
 			}
-			if err := p.fetch(at, n+61); err != nil {
+			if _, err := p.appendEitherWay(pattern(40).bytes(at+n+61, n), i%2 == 0); err != nil {
+				return err
+			}
+			if err := p.fetch(at, n+61+n); err != nil {
 				return err
 			}
 		}
