@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ var badPairs = []struct {
 	{name: "does not see the newest page", clause: "coherent", reads: engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return laggingReader{r} })}},
 	{name: "does not see the newest page while it is written", clause: "readers-during-append", reads: engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return laggingReader{r} })}},
 	{name: "sends nothing to sockets", clause: "readers-during-append", reads: engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return silentReader{r} })}},
+	{name: "forgets what it lets go", clause: "readers-during-append", reads: engines.ReadSpec{Open: wrapRead(func(r *badReader) engines.Reader { return &forgettingReader{badReader: r} })}},
 	{name: "stops at a segment's size", clause: "oversize-read", reads: engines.ReadSpec{Open: func(f engines.File, o engines.ReadOptions) (engines.Reader, error) {
 		return wrapRead(func(r *badReader) engines.Reader { return fixedReader{r, o.SegmentBytes} })(f, o)
 	}}},
@@ -73,6 +75,25 @@ func (r *memoReader) ReadAt(p []byte, at int64) (int, error) {
 	}
 	n, err := r.Reader.ReadAt(p, at)
 	r.memo[at] = append([]byte(nil), p[:n]...)
+	return n, err
+}
+
+// forgettingReader has nothing any more of what it let go.
+type forgettingReader struct {
+	*badReader
+	from, to atomic.Int64
+}
+
+func (r *forgettingReader) LetGo(from, to int64) {
+	r.from.Store(from)
+	r.to.Store(to)
+}
+
+func (r *forgettingReader) ReadAt(p []byte, at int64) (int, error) {
+	n, err := r.Reader.ReadAt(p, at)
+	if r.from.Load() <= at && at < r.to.Load() {
+		clear(p[:n])
+	}
 	return n, err
 }
 

@@ -134,6 +134,9 @@ func readWhile(r engines.Reader, p pattern, published *atomic.Int64, done *atomi
 		if err := s.fetchOver(server, client, position, n); err != nil {
 			return err
 		}
+		if holder, ok := r.(engines.PageHolder); ok {
+			holder.LetGo(rng.Int64N(position+1), position+n/2) // What others are being sent, too.
+		}
 	}
 	return nil
 }
