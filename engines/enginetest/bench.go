@@ -27,37 +27,51 @@ var benchSizes = []struct {
 // created, filled, closed and removed, all of it included, without a flush. Beside
 // the time of one append it reports the processor time per gigabyte, other
 // goroutines of the engine included.
-func BenchmarkAppend(b *testing.B, spec engines.AppendSpec) {
+func BenchmarkAppend(b *testing.B, spec engines.AppendSpec) { benchmarkAppends(b, spec, false) }
+
+// BenchmarkAppendFlush is BenchmarkAppend with a flush after each append.
+func BenchmarkAppendFlush(b *testing.B, spec engines.AppendSpec) { benchmarkAppends(b, spec, true) }
+
+func benchmarkAppends(b *testing.B, spec engines.AppendSpec, flush bool) {
 	for _, size := range benchSizes {
 		b.Run(size.name, func(b *testing.B) {
 			if err := spec.Available(b.TempDir()); err != nil {
 				b.Skipf("not available here: %v", err)
 			}
-			bufs := [][]byte{pattern(60).bytes(0, size.bytes)}
+			bench, bufs := appendBench{spec: spec, dir: b.TempDir()}, [][]byte{pattern(60).bytes(0, size.bytes)}
 			b.SetBytes(size.bytes)
 			b.ReportAllocs()
-			bench := appendBench{spec: spec, dir: b.TempDir()}
-			s, err := bench.create("segment", benchSegment)
-			if err != nil {
+			before := processorSeconds()
+			if err := bench.fill(b, bufs, flush); err != nil {
 				b.Fatal(err)
 			}
-			before := processorSeconds()
-			for b.Loop() {
-				if s.appender.Size() >= benchSegment {
-					if s, err = s.roll(bench); err != nil {
-						b.Fatal(err)
-					}
-				}
-				if _, err := s.appender.Append(bufs); err != nil {
-					b.Fatal(err)
-				}
-			}
 			reportProcessor(b, before, size.bytes)
-			if err := s.close(); err != nil {
-				b.Error(err)
-			}
 		})
 	}
+}
+
+// fill is the measured loop.
+func (bench appendBench) fill(b *testing.B, bufs [][]byte, flush bool) error {
+	s, err := bench.create("segment", benchSegment)
+	if err != nil {
+		return err
+	}
+	for b.Loop() {
+		if s.appender.Size() >= benchSegment {
+			if s, err = s.roll(bench); err != nil {
+				return err
+			}
+		}
+		if _, err := s.appender.Append(bufs); err != nil {
+			return err
+		}
+		if flush {
+			if err := s.appender.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return s.close()
 }
 
 // roll closes and removes the segment and opens a new one.

@@ -18,6 +18,12 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
+func BenchmarkAppendFlush(b *testing.B) {
+	for _, spec := range catalog.Builtin().Appends() {
+		b.Run(spec.Name, func(b *testing.B) { enginetest.BenchmarkAppendFlush(b, spec) })
+	}
+}
+
 func BenchmarkRead(b *testing.B) {
 	for _, spec := range catalog.Builtin().Reads() {
 		b.Run(spec.Name, func(b *testing.B) { enginetest.BenchmarkRead(b, spec) })

@@ -2,10 +2,12 @@
 // against any engine, a stranger's included. Each clause has a name and a reason
 // and says what was seen, what was wanted and why it matters.
 //
-// CheckAppend, CheckRead and CheckPair work in a directory of the caller's and
-// return an error, so that a test, a lab's grader and a command can all run them.
-// CheckFull wants a directory on a small file system and fills it. The same
-// package holds the one benchmark suite, BenchmarkAppend and BenchmarkRead.
+// CheckAppend, CheckRead, CheckPair and, for an engine that lends memory,
+// CheckInPlace work in a directory of the caller's and return an error, so that a
+// test, a lab's grader and a command can all run them. CheckFull wants a directory
+// on a small file system and fills it; CheckShortWrites limits what the whole
+// process may write for a moment. The same package holds the one benchmark suite:
+// BenchmarkAppend, BenchmarkAppendFlush and BenchmarkRead.
 //
 // What the clauses cannot see: whether a Flush reached the disk (only that its
 // errors are told and final), and speed.
