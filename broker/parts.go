@@ -110,6 +110,7 @@ func (b *Broker) replicaOptions() replica.Options {
 	c := b.o.Config
 	return replica.Options{
 		BrokerID: c.BrokerID, ClusterID: b.clusterID, FS: b.o.FS, Dirs: c.LogDirs, Engines: b.o.Engines,
+		Failed: b.fail,
 		Config: b.configs.Topic, Clock: b.o.Clock, Logger: b.o.Logger, RecoveryThreads: int(c.RecoveryThreads),
 		AckCell:                         b.o.AckCell,
 		RetentionCheckInterval:          c.RetentionCheckInterval,

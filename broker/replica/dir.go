@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,6 +24,8 @@ type logDir struct {
 	lock    io.Closer
 	device  *device
 	offline atomic.Bool
+	// failed is called once, after offline was set.
+	failed func(cause error)
 	// full is set from a write that found no room to the next checkpoint that is
 	// written; it only keeps the logger from being told every time.
 	full atomic.Bool
@@ -58,12 +62,15 @@ func (d *logDir) load(o *Options) error {
 	meta, found, err := checkpoint.ReadMeta(d.fs, metaPath)
 	switch {
 	case err != nil:
-		return err
+		return explainFormat(err)
 	case !found:
 		err = checkpoint.WriteMeta(d.fs, metaPath, mine)
-	case meta != mine:
-		err = fmt.Errorf("belongs to broker %d of cluster %s, not to broker %d of cluster %s",
-			meta.BrokerID, meta.ClusterID, mine.BrokerID, mine.ClusterID)
+	case meta.ClusterID != mine.ClusterID:
+		err = fmt.Errorf("it belongs to cluster %s and this broker to cluster %s: use another directory (--set log.dirs=DIR), or the metadata store that it was made with (zookeeper.connect)",
+			meta.ClusterID, mine.ClusterID)
+	case meta.BrokerID != mine.BrokerID:
+		err = fmt.Errorf("it belongs to broker %d and this is broker %d: use another directory (--set log.dirs=DIR), or start broker %d with it (--set broker.id=%d)",
+			meta.BrokerID, mine.BrokerID, meta.BrokerID, meta.BrokerID)
 	}
 	if err != nil {
 		return err
@@ -77,6 +84,19 @@ func (d *logDir) load(o *Options) error {
 	return nil
 }
 
+// explainFormat says what to do about a file of a log directory that cannot be
+// understood.
+func explainFormat(err error) error {
+	var format *checkpoint.FormatError
+	switch {
+	case !errors.As(err, &format):
+		return err
+	case format.Newer:
+		return fmt.Errorf("%w: start the version that wrote it, or use another directory (--set log.dirs=DIR)", err)
+	}
+	return fmt.Errorf("%w: restore the file, or use another directory (--set log.dirs=DIR)", err)
+}
+
 // read loads an offset checkpoint. One that is damaged is as good as none: it
 // only saves work or narrows what is readable.
 func (d *logDir) read(name string) map[ID]int64 {
@@ -87,10 +107,22 @@ func (d *logDir) read(name string) map[ID]int64 {
 	return offsets
 }
 
-// fail takes the directory offline for good; the first cause is logged.
+// fail takes the directory offline for good, and its partitions with it; the first
+// cause is logged. Locks may be held.
 func (d *logDir) fail(cause error) {
 	if d.offline.CompareAndSwap(false, true) {
 		d.logger.Error("log directory goes offline", "dir", d.path, "error", cause)
+		d.failed(cause)
+	}
+}
+
+// wake lets everyone who waits for a partition of the directory look again.
+func (d *logDir) wake() {
+	d.mu.Lock()
+	partitions := slices.Collect(maps.Values(d.partitions))
+	d.mu.Unlock()
+	for _, p := range partitions {
+		p.Changed.Wake()
 	}
 }
 

@@ -23,7 +23,7 @@ type flusher struct {
 	// tell is the turn that answers what group has synced, where that would
 	// hold up the next sync.
 	tell *commitlog.Turn
-	own   ownSyncs
+	own  ownSyncs
 	// synced is the end of the last batch that had a sync of its own.
 	synced atomic.Int64
 }

@@ -79,6 +79,20 @@ func (m *Manager) Topics() []*Topic {
 	return out
 }
 
+// dirFailed deals with a log directory that has gone offline: whoever waits for one
+// of its partitions is told, and without any directory left the broker is.
+func (m *Manager) dirFailed(d *logDir, cause error) {
+	m.background.Go(d.wake) // Not here: whoever met the error may hold locks.
+	for _, other := range m.dirs {
+		if !other.offline.Load() {
+			return
+		}
+	}
+	if m.o.Failed != nil {
+		m.o.Failed(fmt.Errorf("no log directory is left, the last was %s: %w: see to the disks, then start again", d.path, cause))
+	}
+}
+
 // partitions returns all partitions.
 func (m *Manager) partitions() []*Partition {
 	var out []*Partition

@@ -132,7 +132,7 @@ func (p *Partition) Append(b record.Batch, acks int16, o commitlog.AppendOrigin)
 // advance applies the commit rule and reports whether the high watermark moved.
 // mu is held, so l is the current leadership.
 func (p *Partition) advance(l *leadership) bool {
-	if l.leader != p.self {
+	if l.leader != p.self || p.dir.offline.Load() {
 		return false
 	}
 	for {

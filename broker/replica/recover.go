@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"tidemark/commitlog"
@@ -24,6 +27,7 @@ func (m *Manager) Open(ctx context.Context) error {
 			return errors.Join(err, m.release())
 		}
 		d.device = m.deviceOf(path)
+		d.failed = func(cause error) { m.dirFailed(d, cause) }
 		m.dirs = append(m.dirs, d)
 	}
 	if err := m.recover(ctx); err != nil {
@@ -160,7 +164,7 @@ func (m *Manager) openFound(c candidate) (*foundLog, error) {
 	path := logPath(c.dir.path, c.id)
 	meta, found, err := checkpoint.ReadPartitionMetadata(m.o.FS, filepath.Join(path, checkpoint.PartitionMetadataFile))
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, explainFormat(err))
 	}
 	if found {
 		f.topicID = meta.TopicID
@@ -278,11 +282,25 @@ func (m *Manager) adopt(f *foundLog, id ID, c TopicConfig) error {
 	return err
 }
 
+// create makes an empty log in the least loaded directory. One that fails goes
+// offline, and the next is tried.
 func (m *Manager) create(t *Topic, id ID) (*foundLog, error) {
-	d, err := m.leastLoaded()
-	if err != nil {
-		return nil, err
+	var errs []error
+	for {
+		d, err := m.leastLoaded()
+		if err != nil {
+			return nil, errors.Join(append(errs, err)...)
+		}
+		f, err := m.createIn(d, t, id)
+		if err == nil || !dirFault(err) {
+			return f, err
+		}
+		d.fail(err)
+		errs = append(errs, err)
 	}
+}
+
+func (m *Manager) createIn(d *logDir, t *Topic, id ID) (*foundLog, error) {
 	log, err := m.openLog(d, id, *t.Config(), commitlog.OpenState{CleanShutdown: true})
 	if err != nil {
 		return nil, fmt.Errorf("%w: create %s: %w", ErrStorage, id, err)
@@ -291,6 +309,13 @@ func (m *Manager) create(t *Topic, id ID) (*foundLog, error) {
 		return nil, fmt.Errorf("%w: create %s: %w", ErrStorage, id, errors.Join(err, log.Delete()))
 	}
 	return &foundLog{log: log, dir: d, topicID: t.ID}, nil
+}
+
+// dirFault says whether err is of a directory that is broken or may not be written
+// to, and neither of a full disk nor of the process.
+func dirFault(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EIO, syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.ENOTDIR, fs.ErrNotExist},
+		func(known error) bool { return errors.Is(err, known) })
 }
 
 func (m *Manager) writeTopicID(d *logDir, id ID, topicID [16]byte) error {

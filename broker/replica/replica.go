@@ -90,6 +90,9 @@ type Options struct {
 	Config func(topic string) TopicConfig
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Failed, if not nil, is told when the last log directory has gone offline:
+	// nothing is served any more. It must not block, and not call the Manager.
+	Failed func(error)
 	// RecoveryThreads bounds how many logs are opened at a time; 0 means one
 	// per CPU.
 	RecoveryThreads int

@@ -121,7 +121,9 @@ func (m *Manager) Close(brokerEpoch int64) error {
 	note := func(d *logDir, what string, err error) {
 		if err != nil {
 			failed[d] = true
-			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+			if !d.offline.Load() { // Else why was told when it went.
+				errs = append(errs, fmt.Errorf("%s: %w", what, err))
+			}
 		}
 	}
 	for id, f := range m.found {

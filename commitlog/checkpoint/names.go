@@ -45,6 +45,8 @@ type FormatError struct {
 	Line int
 	// Reason is what is wrong.
 	Reason string
+	// Newer says that a later program wrote it.
+	Newer bool
 }
 
 // Error names file, line and reason.

@@ -40,8 +40,8 @@ func DecodeMeta(path string, data []byte) (Meta, error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	if v := values["version"]; v != "0" {
-		return Meta{}, &FormatError{Path: path, Reason: fmt.Sprintf("unknown version %q", v)}
+	if err := knownVersion(path, values["version"]); err != nil {
+		return Meta{}, err
 	}
 	id, err := strconv.ParseInt(values["broker.id"], 10, 32)
 	if err != nil || id < 0 {
@@ -51,6 +51,19 @@ func DecodeMeta(path string, data []byte) (Meta, error) {
 		return Meta{}, &FormatError{Path: path, Reason: "no cluster.id"}
 	}
 	return Meta{BrokerID: int32(id), ClusterID: values["cluster.id"]}, nil
+}
+
+// knownVersion refuses every version but 0. A greater one is of a later program;
+// Kafka's brokers without ZooKeeper write 1.
+func knownVersion(path, version string) error {
+	n, err := strconv.ParseUint(version, 10, 31)
+	switch {
+	case err != nil:
+		return &FormatError{Path: path, Reason: fmt.Sprintf("%q is not a version", version)}
+	case n > 0:
+		return &FormatError{Path: path, Reason: fmt.Sprintf("its format has version %d, and this program knows version 0", n), Newer: true}
+	}
+	return nil
 }
 
 // properties parses lines of name, separator, value; empty lines and lines that
@@ -103,8 +116,8 @@ func DecodePartitionMetadata(path string, data []byte) (PartitionMetadata, error
 	if err != nil {
 		return PartitionMetadata{}, err
 	}
-	if v := values["version"]; v != "0" {
-		return PartitionMetadata{}, &FormatError{Path: path, Reason: fmt.Sprintf("unknown version %q", v)}
+	if err := knownVersion(path, values["version"]); err != nil {
+		return PartitionMetadata{}, err
 	}
 	var m PartitionMetadata
 	id, err := base64.RawURLEncoding.Strict().DecodeString(values["topic_id"])
