@@ -129,11 +129,17 @@ func (l *Log) dropFirst(n int) error {
 }
 
 // doom renames the files of segments that are out of the view and has them
-// removed later; maintenance is held.
+// removed later; maintenance is held. The oldest goes first and each durably
+// before the next: did a later one go and an earlier one come back in a power cut,
+// recovery would find a hole and drop what lies behind it.
 func (l *Log) doom(segments []*segment) error {
 	var errs []error
 	for _, s := range segments {
-		errs = append(errs, s.rename(deletedSuffix))
+		if err := s.rename(deletedSuffix); err != nil {
+			errs = append(errs, err)
+		} else if err := l.fs.SyncDir(l.dir); err != nil {
+			errs = append(errs, l.fail(fmt.Errorf("remove segment %s: %w", s.name, err)))
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

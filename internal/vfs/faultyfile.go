@@ -51,6 +51,13 @@ func (f *faultyFile) Sync() error {
 	return f.File.Sync()
 }
 
+// SetEnd implements Ended for a file that does; it does not fail.
+func (f *faultyFile) SetEnd(end int64) {
+	if ended := EndedOf(f.File); ended != nil {
+		ended.SetEnd(end)
+	}
+}
+
 // Descriptor implements File.
 func (f *faultyFile) Descriptor() (int, bool) {
 	if !f.fs.Descriptors {
