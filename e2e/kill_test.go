@@ -29,7 +29,7 @@ func storageCells() []trial.Cell {
 		for _, engine := range []string{"buffered", "mapped", "direct"} {
 			name := flush + "/" + engine
 			out = append(out, trial.Cell{ID: name, Label: name, Topic: map[string]string{
-				"storage.flush": flush, "storage.append.engine": engine, "segment.bytes": "1048576"}})
+				"storage.flush": flush, "storage.append.engine": engine, "segment.bytes": "262144"}})
 		}
 	}
 	return out
