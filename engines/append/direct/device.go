@@ -63,7 +63,7 @@ func blockOf(fd int) (int64, error) {
 		return 0, errNoDirect
 	}
 	block := max(leastBlock, int64(st.Dio_offset_align), int64(st.Dio_mem_align))
-	if block > stageSize {
+	if block > largeStage {
 		return 0, fmt.Errorf("direct I/O in units of %d bytes", block)
 	}
 	return block, nil

@@ -122,7 +122,7 @@ func (a *appender) Append(bufs [][]byte) (int64, error) {
 	}
 	err := a.reserve(end)
 	if err == nil {
-		err = a.write(bufs)
+		err = a.write(bufs, end)
 	}
 	if err != nil {
 		// What did get there must go: recovery would take whole batches of
@@ -135,12 +135,12 @@ func (a *appender) Append(bufs [][]byte) (int64, error) {
 	return position, nil
 }
 
-// write puts bufs behind size, a stage at a time, and takes over the new tail
-// once all of it is there.
-func (a *appender) write(bufs [][]byte) error {
-	s := takeStage(a.device.block)
-	defer s.giveBack()
+// write puts bufs, which reach end, behind size, a stage at a time, and takes over
+// the new tail once all of it is there.
+func (a *appender) write(bufs [][]byte, end int64) error {
 	at := a.device.floor(a.size)
+	s := takeStage(a.device.ceil(end)-at, a.device.block)
+	defer s.giveBack()
 	n := copy(s.mem, a.tail[:a.size-at])
 	for _, buf := range bufs {
 		for len(buf) > 0 {

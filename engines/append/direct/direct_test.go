@@ -235,6 +235,29 @@ func TestFlushIsTheFilesSync(t *testing.T) {
 	}
 }
 
+// Segments share the memory in which appends are aligned: a broker with many
+// partitions does not hold it many times, and an append makes none.
+func TestStagesAreShared(t *testing.T) {
+	for range cap(largeStages) + cap(smallStages) {
+		a, _ := start(t, vfs.OS{}, 8<<20)
+		mustAppend(t, a, 1000)
+		mustAppend(t, a, 1<<20)
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if small, large := len(smallStages), len(largeStages); small != 1 || large != 1 {
+		t.Errorf("%d small and %d large stages after appends one by one, want one of each", small, large)
+	}
+	first, second := takeStage(1000, 4096), takeStage(1000, 4096)
+	if len(first.mem) != smallStage || &first.mem[0] == &second.mem[0] {
+		t.Error("two appends at once have one stage")
+	}
+	if s := takeStage(smallStage+1, 4096); len(s.mem) != largeStage || address(s.mem)%4096 != 0 {
+		t.Errorf("a stage of %d bytes at %#x for more than a small one", len(s.mem), address(s.mem))
+	}
+}
+
 func TestOpenTellsWhy(t *testing.T) {
 	mem, err := vfs.NewMem().Create("/segment")
 	if err != nil {
