@@ -153,6 +153,23 @@ func (c *Candidates) Recover(full []Member) Decision {
 	return Decision{Leader: best, ISR: c.Alone(best), Unclean: true, Why: "the longest log of the last full set"}
 }
 
+// Admits reports whether the controller may write members as the ISR: whoever is
+// new in it must be live under the broker epoch that the leader knows (KIP-903,
+// INELIGIBLE_REPLICA else). Who stays as it was need not be: dropping one of two
+// members that are gone is better than dropping neither.
+func (c *Candidates) Admits(members []Member) bool {
+	for _, m := range members {
+		if slices.Contains(c.ISR, m) {
+			continue
+		}
+		who := c.Of(m.Broker)
+		if who == nil || !who.Live || m.BrokerEpoch != NoBrokerEpoch && m.BrokerEpoch != who.BrokerEpoch {
+			return false
+		}
+	}
+	return true
+}
+
 // NextELR are the eligible leaders once the ISR is next (KIP-966): nobody while
 // it meets min.insync.replicas, else everybody who was in either set and is not
 // in the new ISR.

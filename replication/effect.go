@@ -104,3 +104,24 @@ const (
 	// full copy.
 	Copied
 )
+
+// String says the reason in words.
+func (w Why) String() string {
+	switch w {
+	case Diverged:
+		return "diverged"
+	case OverHighWatermark:
+		return "over its high watermark"
+	case LeaderEndsEarlier:
+		return "the leader ends earlier"
+	case LeaderStartsLater:
+		return "the leader starts later"
+	case Lagging:
+		return "lagging"
+	case CaughtUp:
+		return "caught up"
+	case Copied:
+		return "full copy"
+	}
+	return "no reason"
+}

@@ -15,10 +15,7 @@ func (r *Replica) fence(ev *Event, out []Effect) []Effect {
 		out = append(out, Effect{Kind: WriteFence, LeaderEpoch: r.fenced, Synced: synced})
 	}
 	if r.leaderEpoch < r.fenced {
-		out = r.resign(out)
-		if r.role == Follower {
-			out = append(out, Effect{Kind: DropFetch})
-		}
+		out = r.dropFetch(r.resign(out))
 	}
 	r.fenceAsked = ev.LeaderEpoch
 	if r.fenceWaiting = r.cfg.SyncedAcks && r.synced < r.end; r.fenceWaiting {

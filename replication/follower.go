@@ -16,9 +16,12 @@ func (r *Replica) becomeFollower(ev *Event, out []Effect) []Effect {
 	}
 	out = r.resign(out)
 	r.following = following{toldHW: 0, sameLeader: planted.Is(planted.SameLeaderNoTruncation) && r.role == Follower && r.leader == ev.Broker}
+	if ev.Broker == NoBroker {
+		out = r.dropFetch(out)
+	}
 	r.role, r.leader = Follower, ev.Broker
 	if r.leader == NoBroker {
-		return append(out, Effect{Kind: DropFetch})
+		return out
 	}
 	if r.byHighWatermark() && r.end > r.hw && !r.sameLeader {
 		return append(out, Effect{Kind: Truncate, Offset: r.hw, Why: OverHighWatermark})
@@ -40,6 +43,14 @@ func (r *Replica) fetch(out []Effect) []Effect {
 		last = NoEpoch
 	}
 	return append(out, Effect{Kind: Fetch, Broker: r.leader, LeaderEpoch: r.fetchEpoch(), Offset: r.end, RecordEpoch: last})
+}
+
+// dropFetch ends the fetch that stands, if any does.
+func (r *Replica) dropFetch(out []Effect) []Effect {
+	if r.role != Follower || r.leader == NoBroker {
+		return out
+	}
+	return append(out, Effect{Kind: DropFetch})
 }
 
 // fetching reports whether the replica follows somebody and promised nothing to

@@ -40,7 +40,6 @@ type Peer struct {
 const never = time.Duration(-1 << 62)
 
 func (r *Replica) becomeLeader(ev *Event, out []Effect) []Effect {
-	wasFollower := r.role == Follower
 	news, newEpoch := r.adopt(ev)
 	switch {
 	case !news:
@@ -50,9 +49,7 @@ func (r *Replica) becomeLeader(ev *Event, out []Effect) []Effect {
 		r.followers = r.peers(r.followers)
 		return r.advance(r.failIfTooFew(out))
 	}
-	if wasFollower {
-		out = append(out, Effect{Kind: DropFetch})
-	}
+	out = r.dropFetch(out)
 	r.role, r.leader = Leader, r.cfg.Self
 	r.epochs.Assign(r.leaderEpoch, r.end)
 	r.leading = r.notLeading()
@@ -65,8 +62,9 @@ func (r *Replica) becomeLeader(ev *Event, out []Effect) []Effect {
 	return out
 }
 
-// peers are the assigned replicas but this one; those known already stay as they
-// are.
+// peers are the assigned replicas but this one. Of those known already it is
+// forgotten that they kept up, unless they are in the ISR: whom the controller
+// took out is not waited for.
 func (r *Replica) peers(known []Peer) []Peer {
 	next := make([]Peer, 0, len(r.replicas))
 	for _, m := range r.replicas {
@@ -74,7 +72,11 @@ func (r *Replica) peers(known []Peer) []Peer {
 			continue
 		}
 		if old := findPeer(known, m.Broker); old != nil {
-			next = append(next, *old)
+			p := *old
+			if !Contains(r.isr, p.Broker) {
+				p.LastCaughtUp = never
+			}
+			next = append(next, p)
 			continue
 		}
 		p := Peer{Broker: m.Broker, LastCaughtUp: never}

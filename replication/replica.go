@@ -226,10 +226,7 @@ func (r *Replica) adopt(ev *Event) (news, newEpoch bool) {
 
 // stop ends every role; the log stays.
 func (r *Replica) stop(out []Effect) []Effect {
-	out = r.resign(out)
-	if r.role == Follower {
-		out = append(out, Effect{Kind: DropFetch})
-	}
+	out = r.dropFetch(r.resign(out))
 	r.role, r.leader = Idle, NoBroker
 	return out
 }

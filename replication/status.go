@@ -13,6 +13,17 @@ const (
 	Leader
 )
 
+// String is the role in a word.
+func (r Role) String() string {
+	switch r {
+	case Follower:
+		return "follower"
+	case Leader:
+		return "leader"
+	}
+	return "idle"
+}
+
 // Status is a machine's state for people, metrics and checkers.
 type Status struct {
 	Role Role

@@ -225,7 +225,7 @@ func (b *broker) carryOut(s *Scene, e replication.Effect, fetched []record) {
 	case replication.FailWaiters:
 		b.fail(s, e)
 	case replication.ProposeISR:
-		s.say("%d proposes ISR %s: %s", b.id, members(e.Members), whys[e.Why])
+		s.say("%d proposes ISR %s: %s", b.id, members(e.Members), e.Why)
 		s.ctl.proposal = &e
 	case replication.AppendControl:
 		s.say("%d appends its control batch", b.id)
@@ -250,9 +250,9 @@ func (b *broker) carryOut(s *Scene, e replication.Effect, fetched []record) {
 
 func (b *broker) truncate(s *Scene, e replication.Effect) {
 	if cut := b.disk.log[min(e.Offset, int64(len(b.disk.log))):]; len(cut) > 0 {
-		s.say("%d truncates %d → %d, %s: drops %s", b.id, len(b.disk.log), e.Offset, whys[e.Why], names(cut))
+		s.say("%d truncates %d → %d, %s: drops %s", b.id, len(b.disk.log), e.Offset, e.Why, names(cut))
 	} else {
-		s.say("%d has nothing to truncate at %d: %s", b.id, e.Offset, whys[e.Why])
+		s.say("%d has nothing to truncate at %d: %s", b.id, e.Offset, e.Why)
 	}
 	b.disk.log = slices.Clone(b.disk.log[:e.Offset])
 	b.disk.synced = min(b.disk.synced, e.Offset)

@@ -122,10 +122,8 @@ func (c *controller) decide(s *Scene, word string) error {
 	if p.LeaderEpoch != c.leaderEpoch || p.PartitionEpoch != c.partitionEpoch {
 		return fmt.Errorf("the proposal is of an older state")
 	}
-	for _, m := range p.Members {
-		if b := s.brokers[m.Broker-1]; !b.session || m.BrokerEpoch != replication.NoBrokerEpoch && m.BrokerEpoch != b.epoch {
-			return fmt.Errorf("INELIGIBLE_REPLICA: %d is not the broker it was", m.Broker)
-		}
+	if who := c.candidates(s); !who.Admits(p.Members) {
+		return fmt.Errorf("INELIGIBLE_REPLICA")
 	}
 	if s.spec.Name == "sync" || s.cfg.ELR {
 		c.elr = replication.NextELR(c.isr, c.elr, p.Members, s.cfg.MinISR, len(s.brokers))

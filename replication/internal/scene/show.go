@@ -9,16 +9,6 @@ import (
 	"tidemark/replication"
 )
 
-var whys = map[replication.Why]string{
-	replication.Diverged:          "diverged",
-	replication.OverHighWatermark: "over its high watermark",
-	replication.LeaderEndsEarlier: "the leader ends earlier",
-	replication.LeaderStartsLater: "the leader starts later",
-	replication.Lagging:           "lagging",
-	replication.CaughtUp:          "caught up",
-	replication.Copied:            "full copy",
-}
-
 var failures = map[replication.Failure]string{
 	replication.NotLeader:                    "NOT_LEADER_OR_FOLLOWER",
 	replication.FencedLeaderEpoch:            "FENCED_LEADER_EPOCH",
@@ -38,8 +28,7 @@ func (s *Scene) show() {
 			continue
 		}
 		st := b.machine.Status()
-		role := map[replication.Role]string{replication.Idle: "idle", replication.Leader: "leader", replication.Follower: "follower"}[st.Role]
-		s.say("%d %-9s %s", b.id, role, draw(b.disk.log, st.HighWatermark))
+		s.say("%d %-9s %s", b.id, st.Role, draw(b.disk.log, st.HighWatermark))
 	}
 }
 
