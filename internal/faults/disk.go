@@ -13,4 +13,7 @@ var disk = Area{Letter: "D", Title: "Disk", Faults: []Fault{
 	{"D06", "a mapped page that cannot be had: the file was truncated by a stranger, or the disk is full or broken",
 		"an error of that append or fetch, never the end of the process nor zeros for data; index files are not mapped",
 		[]string{"engines/enginetest.TestBuiltinAppendEngines", "engines/enginetest.TestBuiltinReadEngines", "engines/append/mapped.TestFileTruncatedByAStranger", "engines/read/mapped.TestLostPageOnTheWayToASocket", "internal/vfs.TestFaultIsAnError"}},
+	{"D12", "the power is cut under load, with every append engine and flush policy",
+		"flush=batch and flush=group lose nothing that was acknowledged; flush=os loses no more than the debt counted; the broker starts and serves what is left, whole and in order",
+		[]string{"e2e.TestChaosPowerCut"}},
 }}

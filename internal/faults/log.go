@@ -10,4 +10,7 @@ var logs = Area{Letter: "L", Title: "Log", Faults: []Fault{
 	{"L18", "consumers read while the log is appended to, rolled, truncated, reconfigured to other engines, shortened from the front and deleted",
 		"every byte below the high watermark is right at any time, in every pair of engines; a chunk outlives its segment",
 		[]string{"commitlog.TestReadersBesideTheLife", "engines/enginetest.TestBuiltinPairs"}},
+	{"L19", "the process is killed under load, again and again on the same files, with every append engine and flush policy",
+		"everything acknowledged is served after the restart, whole, once and at the offset of its answer; the files are sound",
+		[]string{"e2e.TestChaosKillLosesNothing", "e2e.TestChaosCheckerIsNotBlind"}},
 }}
