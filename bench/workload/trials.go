@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"maps"
 	"strconv"
 	"time"
 
@@ -67,6 +68,11 @@ func (t *Trials) resolve(s *Spec) error {
 	for _, c := range r.Experiment.cells {
 		if c.Load.Target != "process" {
 			return errorAt(t.Of.token, "trials: cell %s of experiment %s has target %s; trials start a broker of their own", c.Label, t.Of.Value, c.Load.Target)
+		}
+	}
+	for _, c := range r.Experiment.cells {
+		if !maps.Equal(c.Load.Broker, r.Experiment.cells[0].Load.Broker) {
+			return errorAt(t.Of.token, "trials: the cells of experiment %s differ in a broker property; one broker holds all of them", t.Of.Value)
 		}
 	}
 	r.Fault = or(t.Fault, result.PowerCut)

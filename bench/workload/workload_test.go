@@ -240,4 +240,8 @@ func TestTrials(t *testing.T) {
 	if _, err := Parse([]byte(strings.Replace(suite, "of: one", "of: log", 1) + "}")); err == nil || !strings.Contains(err.Error(), "target inproc") {
 		t.Errorf("trials of an experiment without a broker: %v", err)
 	}
+	varied := strings.Replace(suite, "- name: one", "- name: one\n    matrix: {axes: {broker.message.max.bytes: [1000, 2000]}}", 1)
+	if _, err := Parse([]byte(varied + "}")); err == nil || !strings.Contains(err.Error(), "differ in a broker property") {
+		t.Errorf("trials of cells with brokers of their own: %v", err)
+	}
 }
