@@ -4,6 +4,8 @@ import "tidemark/replication/internal/planted"
 
 // following is a replica's state as a follower.
 type following struct {
+	// standing is true from a Fetch to the DropFetch after it.
+	standing bool
 	// toldHW is the high watermark that came with the records being appended.
 	toldHW int64
 	// sameLeader is set by a planted flaw only.
@@ -15,16 +17,11 @@ func (r *Replica) becomeFollower(ev *Event, out []Effect) []Effect {
 		return out
 	}
 	out = r.resign(out)
-	r.following = following{toldHW: 0, sameLeader: planted.Is(planted.SameLeaderNoTruncation) && r.role == Follower && r.leader == ev.Broker}
-	if ev.Broker == NoBroker {
-		out = r.dropFetch(out)
-	}
+	r.toldHW = 0
+	r.sameLeader = planted.Is(planted.SameLeaderNoTruncation) && r.role == Follower && r.leader == ev.Broker
 	r.role, r.leader = Follower, ev.Broker
-	if r.leader == NoBroker {
-		return out
-	}
 	if r.byHighWatermark() && r.end > r.hw && !r.sameLeader {
-		return append(out, Effect{Kind: Truncate, Offset: r.hw, Why: OverHighWatermark})
+		return append(r.dropFetch(out), Effect{Kind: Truncate, Offset: r.hw, Why: OverHighWatermark})
 	}
 	return r.fetch(out)
 }
@@ -33,23 +30,27 @@ func (r *Replica) byHighWatermark() bool {
 	return r.cfg.Truncation == ByHighWatermark || planted.Is(planted.TruncateToHighWatermark)
 }
 
-// fetch asks for what comes next, unless the tail is not synced and would count.
+// fetch asks for what comes next. Where the tail is not synced and would count,
+// or there is nobody to ask, a fetch that still stands is dropped: it may name
+// another leader.
 func (r *Replica) fetch(out []Effect) []Effect {
 	if !r.fetching() || r.cfg.SyncedAcks && r.synced < r.end {
-		return out
+		return r.dropFetch(out)
 	}
 	last := r.latestEpoch()
 	if r.byHighWatermark() || r.sameLeader || planted.Is(planted.FetchWithoutEpoch) {
 		last = NoEpoch
 	}
+	r.standing = true
 	return append(out, Effect{Kind: Fetch, Broker: r.leader, LeaderEpoch: r.fetchEpoch(), Offset: r.end, RecordEpoch: last})
 }
 
 // dropFetch ends the fetch that stands, if any does.
 func (r *Replica) dropFetch(out []Effect) []Effect {
-	if r.role != Follower || r.leader == NoBroker {
+	if !r.standing {
 		return out
 	}
+	r.standing = false
 	return append(out, Effect{Kind: DropFetch})
 }
 

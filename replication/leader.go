@@ -155,7 +155,7 @@ func (r *Replica) refuses(ev *Event, p *Peer) Failure {
 		return NotLeader
 	case ev.LeaderEpoch != NoEpoch && ev.LeaderEpoch < r.leaderEpoch:
 		return FencedLeaderEpoch
-	case ev.LeaderEpoch > r.leaderEpoch:
+	case ev.LeaderEpoch > r.leaderEpoch || ev.RecordEpoch > r.leaderEpoch:
 		return UnknownLeaderEpoch
 	case p == nil:
 		return UnknownReplica
@@ -172,10 +172,9 @@ func (r *Replica) diverges(ev *Event) (epoch int32, end int64, yes bool) {
 	if ev.RecordEpoch == NoEpoch {
 		return NoEpoch, NoOffset, false
 	}
+	// There is always one: the leader's own epoch is in the cache since it took
+	// office, and a later one was refused.
 	found, end := r.epochs.EndOffset(ev.RecordEpoch, r.end)
-	if found == NoEpoch {
-		return 0, r.start, true // No common epoch: nothing of the follower's tail is known here.
-	}
 	return found, end, found < ev.RecordEpoch || end < ev.Offset
 }
 

@@ -120,6 +120,7 @@ func TestFetchesThatAreRefused(t *testing.T) {
 	}{
 		"an older leader epoch":               {func(ev *replication.Event) { ev.LeaderEpoch = 0 }, replication.FencedLeaderEpoch},
 		"a newer leader epoch":                {func(ev *replication.Event) { ev.LeaderEpoch = 2 }, replication.UnknownLeaderEpoch},
+		"records of a newer leader epoch":     {func(ev *replication.Event) { ev.RecordEpoch = 2 }, replication.UnknownLeaderEpoch},
 		"not assigned":                        {func(ev *replication.Event) { ev.Broker = 9 }, replication.UnknownReplica},
 		"an earlier life of the broker":       {func(ev *replication.Event) { ev.BrokerEpoch = 99 }, replication.StaleBrokerEpoch},
 		"beyond the log end, without epochs":  {func(ev *replication.Event) { ev.Offset, ev.RecordEpoch = 9, -1 }, replication.OffsetOutOfRange},
@@ -277,7 +278,7 @@ func TestASlowDiskCountsNothing(t *testing.T) {
 	r.follow(1, 2)
 	r.want()
 	r.step(replication.Event{Kind: replication.Fence, LeaderEpoch: 3})
-	r.want(replication.WriteFence, replication.DropFetch, replication.Sync)
+	r.want(replication.WriteFence, replication.Sync)
 	if !r.wants[0].Synced {
 		t.Error("the promise is not to be synced")
 	}
@@ -557,4 +558,48 @@ func TestCatalog(t *testing.T) {
 	if s, _ := catalog.Builtin().Find("isr"); s.Doc == "mine" {
 		t.Error("the shipped catalog changed")
 	}
+}
+
+// TestEveryBrokenPromiseOfTheShellIsCaught: what cannot happen ends the process
+// instead of a log.
+func TestEveryBrokenPromiseOfTheShellIsCaught(t *testing.T) {
+	for name, ev := range map[string]replication.Event{
+		"an unknown event":            {Kind: 99},
+		"an append below the log end": {Kind: replication.Appended, Offset: 1},
+		"more synced than there is":   {Kind: replication.Restarted, Offset: 3, Synced: 4},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s went through", name)
+				}
+			}()
+			r := newReplica(t, "isr", replication.Config{Self: 1})
+			r.append(2, 1)
+			r.step(ev)
+		}()
+	}
+}
+
+// TestAnAnswerAboutAnEpochNobodyHas: a leader that names an epoch beyond the
+// follower's is believed as far as its end goes.
+func TestAnAnswerAboutAnEpochNobodyHas(t *testing.T) {
+	r := newReplica(t, "isr", replication.Config{Self: 2})
+	r.append(5, 1)
+	r.follow(1, 2)
+	r.step(replication.Event{Kind: replication.FetchResponse, LeaderEpoch: 2, Offset: 5, DivergingEpoch: 2, DivergingEnd: 3})
+	if got := r.last(); got.Kind != replication.Truncate || got.Offset != 3 || got.Why != replication.Diverged {
+		t.Errorf("wanted %+v", got)
+	}
+}
+
+func TestAsyncWaitsForTheDiskAlone(t *testing.T) {
+	r := newReplica(t, "async", replication.Config{Self: 1, MinISR: 3, SyncedAcks: true})
+	r.lead(1)
+	r.append(2, 1)
+	if s := r.Status(); s.HighWatermark != 0 || s.Waiting != "the leader has not synced it" || !s.Admits {
+		t.Errorf("%+v", s)
+	}
+	r.step(replication.Event{Kind: replication.Flushed, Offset: 2})
+	r.want(replication.AckLeader, replication.SetHighWatermark, replication.AckAll)
 }
