@@ -22,7 +22,7 @@ func (s *Syncer) Sync() error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	if err := s.file.Sync(); err != nil {
+	if err := s.file.Sync(); err != nil && syncErrorsCount {
 		err = fmt.Errorf("sync %s: %w", s.file.Name(), err)
 		s.err.CompareAndSwap(nil, &err)
 	}
