@@ -118,6 +118,7 @@ func (b *Broker) replicaOptions() replica.Options {
 		LogStartCheckpointInterval:      c.LogStartCheckpointInterval,
 		HighWatermarkCheckpointInterval: c.HighWatermarkCheckpointInterval,
 		ProducerExpiryCheckInterval:     c.ProducerIDExpirationCheckInterval,
+		Cleaner:                         cleanerOptions(c.Cleaner),
 	}
 }
 
@@ -176,7 +177,8 @@ func (b *Broker) serve(context.Context) (undo, error) {
 	})
 	b.server = network.Serve(b.listener, b.networkOptions(), b.api)
 	b.telemetry.watch(b)
-	tuner := startMemoryTuner(c.QueuedRequestBytes, b.server.Stats(), b.o.Clock)
+	b.telemetry.watchCleaner(b.replicas, c.LogDirs)
+	tuner := startMemoryTuner(memoryBudget(c), b.server.Stats(), b.o.Clock)
 	return func(ctx context.Context) error {
 		tuner.stop()
 		ctx, cancel := context.WithTimeout(ctx, parkedGrace)

@@ -23,9 +23,9 @@ type CleanerOptions struct {
 	// them grow to its size for the round.
 	BufferBytes int
 	// Pause is called with the number of bytes to be read or written next, and
-	// returns when that is in order; an error ends the round with it. nil never
-	// waits.
-	Pause func(bytes int) error
+	// returns when that is in order, or once closed is closed with the log; an
+	// error ends the round with it. nil never waits.
+	Pause func(bytes int, closed <-chan struct{}) error
 }
 
 // Cleaner is what a thread needs to clean one log after another: the memory for
@@ -346,7 +346,7 @@ func (r *round) goOn(bytes int) error {
 	err := r.log.usable()
 	r.log.mu.Unlock()
 	if err == nil && r.o.Pause != nil {
-		err = r.o.Pause(bytes)
+		err = r.o.Pause(bytes, r.log.closing)
 	}
 	return err
 }

@@ -57,6 +57,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
+	close(l.closing)
 	l.stopTimers()
 	l.mu.Unlock()
 	l.tasks.Wait()

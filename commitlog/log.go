@@ -63,6 +63,8 @@ type Log struct {
 	// cleaning is held by a round of cleaning, which takes maintenance only to
 	// begin and to swap segments.
 	cleaning sync.Mutex
+	// closing is closed with the log.
+	closing chan struct{}
 	// firstDirty is the first offset that is not cleaned.
 	firstDirty atomic.Int64
 

@@ -59,6 +59,7 @@ func (l *Log) init(fsys vfs.FS, dir string, o Options, s OpenState, c clock.Cloc
 	}
 	l.fs, l.dir, l.clock, l.firstScanned = fsys, dir, c, math.MaxInt64
 	l.options.Store(&o)
+	l.closing = make(chan struct{})
 	l.joinBackground(o.Background)
 	l.producers, l.timers = producer.NewState(), map[*timer]struct{}{}
 	defer func() {

@@ -139,6 +139,11 @@ func replicaConfig(b *config.Broker, t config.Topic) replica.TopicConfig {
 	o.MaxMessageBytes = int(t.MaxMessageBytes)
 	o.TimestampBeforeMaxMs, o.TimestampAfterMaxMs = t.TimestampBeforeMaxMs, t.TimestampAfterMaxMs
 	o.Compacted = t.Compacts()
+	o.Compaction = commitlog.Compaction{DeleteRetentionMs: t.Compaction.DeleteRetentionMs, MinLagMs: t.Compaction.MinLagMs,
+		MaxLagMs: t.Compaction.MaxLagMs, MinDirtyRatio: t.Compaction.MinDirtyRatio}
+	if o.Compacted {
+		o.SegmentMs = min(o.SegmentMs, o.Compaction.MaxLagMs)
+	}
 	o.DecompressedLimit = b.DecompressedBytes
 	o.ProducerExpiryMs = b.ProducerIDExpiration.Milliseconds()
 	return r

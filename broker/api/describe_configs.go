@@ -154,6 +154,8 @@ func configType(k config.Kind) kmsg.ConfigType {
 		return kmsg.ConfigTypeInt
 	case config.Long:
 		return kmsg.ConfigTypeLong
+	case config.Double:
+		return kmsg.ConfigTypeDouble
 	case config.List:
 		return kmsg.ConfigTypeList
 	default:

@@ -74,6 +74,8 @@ type Broker struct {
 	// DecompressedBytes bounds what one batch may decompress to
 	// (max.decompressed.message.bytes).
 	DecompressedBytes int64
+	// Cleaner is log.cleaner.*.
+	Cleaner Cleaner
 
 	// SocketRequestMaxBytes is socket.request.max.bytes: the greatest frame.
 	SocketRequestMaxBytes int32
@@ -127,6 +129,8 @@ type Topic struct {
 
 	// CleanupPolicy holds "delete", "compact" or both.
 	CleanupPolicy []string
+	// Compaction is how far back compact goes.
+	Compaction Compaction
 	// CompressionType is "producer", "uncompressed" or a codec's name.
 	CompressionType string
 	// GzipLevel, LZ4Level and ZstdLevel are the broker's levels per codec.

@@ -59,7 +59,7 @@ func TestNamesOccurOnce(t *testing.T) {
 
 func TestEveryTopicSettingReachesItsField(t *testing.T) {
 	b := Default()
-	other := map[Kind][]string{Bool: {"true", "false"}, Int: {"17", "5"}, Long: {"123456", "7"}, List: {"compact"}}
+	other := map[Kind][]string{Bool: {"true", "false"}, Int: {"17", "5"}, Long: {"123456", "7"}, Double: {"0.25"}, List: {"compact"}}
 	for _, d := range TopicDefs() {
 		values := other[d.Kind]
 		if d.Kind == String {
@@ -100,6 +100,9 @@ func TestTopicOverridesThatAreRefused(t *testing.T) {
 		{"storage.flush", "sometimes", "one of os, batch"},
 		{"storage.append.engine", "", "not an append engine"},
 		{"compression.gzip.level", "0", "without compression"},
+		{"min.cleanable.dirty.ratio", "1.1", "not 0 to 1"},
+		{"min.cleanable.dirty.ratio", "NaN", "not a number"},
+		{"max.compaction.lag.ms", "0", "not at least 1"},
 		{"listeners", "PLAINTEXT://127.0.0.1:1", "unknown"},
 	} {
 		_, err := Default().Topic(map[string]string{c.name: c.value})
@@ -107,7 +110,7 @@ func TestTopicOverridesThatAreRefused(t *testing.T) {
 			t.Errorf("%s=%s: got error %v, want %q in it", c.name, c.value, err, c.want)
 		}
 	}
-	if _, err := Default().Topic(map[string]string{"delete.retention.ms": "1"}); err != nil {
+	if _, err := Default().Topic(map[string]string{"local.retention.ms": "1"}); err != nil {
 		t.Errorf("a topic setting that Kafka has and we do not act upon: %v; Connect and Streams set such", err)
 	}
 }

@@ -26,11 +26,6 @@ var unserved = merge(
 		"replica.lag.time.max.ms", "replica.selector.class", "replica.socket.receive.buffer.bytes", "replica.socket.timeout.ms",
 		"inter.broker.listener.name", "inter.broker.protocol.version", "security.inter.broker.protocol",
 		"reserved.broker.max.id", "broker.id.generation.enable"),
-	why("nothing is compacted yet",
-		"log.cleaner.backoff.ms", "log.cleaner.dedupe.buffer.size", "log.cleaner.delete.retention.ms", "log.cleaner.enable",
-		"log.cleaner.io.buffer.load.factor", "log.cleaner.io.buffer.size", "log.cleaner.io.max.bytes.per.second",
-		"log.cleaner.max.compaction.lag.ms", "log.cleaner.min.cleanable.ratio", "log.cleaner.min.compaction.lag.ms",
-		"log.cleaner.threads"),
 	why("metadata lives in ZooKeeper's layout, not in KRaft",
 		"process.roles", "controller.quorum.voters", "controller.quorum.bootstrap.servers", "controller.listener.names",
 		"metadata.log.dir", "metadata.log.max.record.bytes.between.snapshots", "metadata.log.segment.bytes",
@@ -67,7 +62,6 @@ var refused = merge(
 // unservedTopic are Kafka's topic names that are kept with a topic and have no
 // effect.
 var unservedTopic = merge(
-	why("nothing is compacted yet", "delete.retention.ms", "max.compaction.lag.ms", "min.cleanable.dirty.ratio", "min.compaction.lag.ms"),
 	why("there is one broker", "follower.replication.throttled.replicas", "leader.replication.throttled.replicas", "unclean.leader.election.enable"),
 	why("batches are kept in format v2", "message.downconversion.enable", "message.format.version", "message.timestamp.difference.max.ms"),
 	why("the append engine decides", "preallocate"),

@@ -18,14 +18,10 @@ func WriteMarkdown(w io.Writer) error {
 		"A name that is not on this page is refused, with the nearest right one.\n")
 	out = section(out, "Broker", brokerDefs, brokerRow)
 	out = section(out, "Topic", topicDefs, topicRow)
-	var own, ownTopic []Def
-	for _, d := range ownDefs {
-		if d.TopicName != "" {
-			ownTopic = append(ownTopic, d)
-		} else {
-			own = append(own, d)
-		}
-	}
+	cleaner, cleanerTopic := apart(cleanerDefs)
+	out = section(out, "Compaction, broker", cleaner, brokerRow)
+	out = section(out, "Compaction, topic", cleanerTopic, topicRow)
+	own, ownTopic := apart(ownDefs)
 	out = append(out, "\n# Our own names\n\nApache Kafka does not have these.\n"...)
 	out = section(out, "Broker, our own", own, brokerRow)
 	out = section(out, "Topic, our own", ownTopic, topicRow)
@@ -37,6 +33,18 @@ func WriteMarkdown(w io.Writer) error {
 	out = reasons(out, refused)
 	_, err := w.Write(out)
 	return err
+}
+
+// apart splits rows into those of brokers and those that topics have too.
+func apart(defs []Def) (broker, topic []Def) {
+	for _, d := range defs {
+		if d.TopicName != "" {
+			topic = append(topic, d)
+		} else {
+			broker = append(broker, d)
+		}
+	}
+	return broker, topic
 }
 
 func section(out []byte, title string, defs []Def, row func([]byte, Def) []byte) []byte {

@@ -173,6 +173,7 @@ func (b *Broker) check() error {
 		errs.add(fmt.Errorf("advertised.listeners: %s is no address a client could connect to", b.Advertised))
 	}
 	errs.add(b.splitChroot())
+	errs.add(b.Cleaner.check())
 	errs.add(b.TopicDefaults.check())
 	return errs.err()
 }
@@ -215,7 +216,7 @@ func (t *Topic) check() error {
 	if t.GzipLevel == 0 {
 		return errors.New("compression.gzip.level: 0 would store without compression; use compression.type=uncompressed")
 	}
-	return nil
+	return t.Compaction.check()
 }
 
 func (b *Broker) setDynamic(name, value string) error {

@@ -33,7 +33,7 @@ type logDir struct {
 	// What was found at start; the maps hold what is not claimed yet.
 	clean                          bool
 	recoveryPoints, highWatermarks map[ID]int64
-	logStarts                      map[ID]int64
+	logStarts, cleaned             map[ID]int64
 	checkpointing                  sync.Mutex // one writer of checkpoint files at a time
 	mu                             sync.Mutex
 	partitions                     map[ID]*Partition
@@ -81,6 +81,7 @@ func (d *logDir) load(o *Options) error {
 	d.recoveryPoints = d.read(checkpoint.RecoveryPointFile)
 	d.highWatermarks = d.read(checkpoint.HighWatermarkFile)
 	d.logStarts = d.read(checkpoint.LogStartFile)
+	d.cleaned = d.read(checkpoint.CleanerFile)
 	return nil
 }
 
@@ -139,7 +140,7 @@ func (d *logDir) add(p *Partition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.partitions[p.ID()] = p
-	for _, atStart := range []map[ID]int64{d.recoveryPoints, d.highWatermarks, d.logStarts} {
+	for _, atStart := range []map[ID]int64{d.recoveryPoints, d.highWatermarks, d.logStarts, d.cleaned} {
 		delete(atStart, p.ID())
 	}
 }
@@ -166,9 +167,11 @@ func (d *logDir) dropCheckpoints(id ID) {
 	delete(d.recoveryPoints, id)
 	delete(d.highWatermarks, id)
 	delete(d.logStarts, id)
+	delete(d.cleaned, id)
 }
 
-// offsets collects one offset of every partition. What was found at start and is
+// offsets collects one offset of every partition that has one, which is not
+// negative. What was found at start and is
 // not claimed yet keeps what the checkpoint said.
 func (d *logDir) offsets(atStart map[ID]int64, of func(*Partition) int64) map[ID]int64 {
 	d.mu.Lock()
@@ -178,7 +181,9 @@ func (d *logDir) offsets(atStart map[ID]int64, of func(*Partition) int64) map[ID
 		out[id] = offset
 	}
 	for id, p := range d.partitions {
-		out[id] = of(p)
+		if offset := of(p); offset >= 0 {
+			out[id] = offset
+		}
 	}
 	return out
 }
@@ -215,9 +220,10 @@ func (d *logDir) checkpointLogStarts() {
 	d.checkpoint(checkpoint.LogStartFile, d.logStarts, (*Partition).LogStartOffset)
 }
 
-// checkpointAll writes all three.
+// checkpointAll writes all of them.
 func (d *logDir) checkpointAll() {
 	d.checkpointRecoveryPoints()
 	d.checkpointHighWatermarks()
 	d.checkpointLogStarts()
+	d.checkpointCleaned()
 }

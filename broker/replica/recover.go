@@ -175,6 +175,7 @@ func (m *Manager) openFound(c candidate) (*foundLog, error) {
 		CleanShutdown:  c.dir.clean,
 		RecoveryPoint:  c.dir.recoveryPoints[c.id],
 		LogStartOffset: c.dir.logStarts[c.id],
+		FirstDirty:     c.dir.cleaned[c.id],
 	})
 	if err != nil {
 		return nil, err
@@ -273,12 +274,12 @@ func (m *Manager) adopt(f *foundLog, id ID, c TopicConfig) error {
 		return err
 	}
 	end := f.log.LogEndOffset()
-	start := f.log.LogStartOffset()
+	start, dirty := f.log.LogStartOffset(), f.log.FirstDirty()
 	if err := f.log.Close(); err != nil {
 		return err
 	}
 	var err error
-	f.log, err = m.openLog(f.dir, id, c, commitlog.OpenState{CleanShutdown: true, RecoveryPoint: end, LogStartOffset: start})
+	f.log, err = m.openLog(f.dir, id, c, commitlog.OpenState{CleanShutdown: true, RecoveryPoint: end, LogStartOffset: start, FirstDirty: dirty})
 	return err
 }
 

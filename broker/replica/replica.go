@@ -105,6 +105,8 @@ type Options struct {
 	LogStartCheckpointInterval      time.Duration
 	HighWatermarkCheckpointInterval time.Duration
 	ProducerExpiryCheckInterval     time.Duration
+	// Cleaner configures the compaction of logs.
+	Cleaner CleanerOptions
 }
 
 // State is what the controller decided about one partition.

@@ -47,6 +47,7 @@ func (t *task) stop() {
 
 // startTasks begins the schedule.
 func (m *Manager) startTasks() {
+	m.startCleaners()
 	for _, t := range []struct {
 		interval time.Duration
 		run      func()
@@ -107,6 +108,7 @@ func (m *Manager) backgroundFailed(operation string, p *Partition, err error) {
 // Close ends the schedule, closes every log, writes the checkpoints and, where
 // all went well, the clean-shutdown marker with the broker epoch that ends.
 func (m *Manager) Close(brokerEpoch int64) error {
+	m.stopCleaners()
 	for _, t := range m.tasks {
 		t.stop()
 	}

@@ -27,6 +27,8 @@ const (
 	// LogStartFile holds the log start offsets that differ from the base of the
 	// first segment.
 	LogStartFile = "log-start-offset-checkpoint"
+	// CleanerFile holds the first dirty offsets of compacted logs.
+	CleanerFile = "cleaner-offset-checkpoint"
 	// MetaPropertiesFile says whose directory it is.
 	MetaPropertiesFile = "meta.properties"
 	// CleanShutdownFile is there while nobody has the directory open and the
