@@ -247,6 +247,25 @@ func TestLeaderEpochs(t *testing.T) {
 	}
 }
 
+// TestAnEpochWithoutRecordsGoes: a leader that wrote nothing in its epoch follows
+// one that never heard of it, and would be told for ever that it diverges.
+func TestAnEpochWithoutRecordsGoes(t *testing.T) {
+	w := newWorld(t).open()
+	w.mustAppend(batch(10, 1), 2)
+	if err := w.AssignEpoch(7, 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.TruncateTo(10); err != nil {
+		t.Fatal(err)
+	}
+	if epoch, ok := w.LatestEpoch(); epoch != 2 || !ok || w.LogEndOffset() != 10 {
+		t.Errorf("latest epoch %d, %v with end %d, want 2 with 10", epoch, ok, w.LogEndOffset())
+	}
+	if got := string(w.content("leader-epoch-checkpoint")); got != "0\n1\n2 0\n" {
+		t.Errorf("checkpoint holds %q", got)
+	}
+}
+
 func TestFollowerTakesTheLeadersBytes(t *testing.T) {
 	leader, follower := newWorld(t).open(), newWorld(t)
 	follower.open()

@@ -11,8 +11,9 @@ import (
 // TruncateTo drops the batches that reach offset or lie after it, and with them
 // what the leader epochs and the producer state know of them. The log end offset
 // becomes offset, or less where a batch begins before offset and reaches it. An
-// offset at or after the log end offset changes nothing; one before the log start
-// offset drops everything, as TruncateFullyAndStartAt. Chunks of what is dropped
+// offset at or after the log end offset drops only an epoch that began there and
+// wrote nothing, which the leader may not have; one before the log start offset
+// drops everything, as TruncateFullyAndStartAt. Chunks of what is dropped
 // from a segment that stays end in an error or show what is appended next; a
 // follower's readers learn of it by the leader epoch. The truncation is durable
 // on return. The recovery point falls to the new end: the caller writes its
@@ -31,8 +32,11 @@ func (l *Log) TruncateTo(offset int64) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.usable(); err != nil || offset >= l.view.end {
+	if err := l.usable(); err != nil {
 		return err
+	}
+	if offset >= l.view.end {
+		return l.changeEpochs(func(c *epoch.Cache) bool { return c.TruncateEnd(l.view.end) })
 	}
 	if err := l.sealLate(); err != nil {
 		return err
