@@ -44,10 +44,29 @@ type Spec struct {
 	// New makes the machine of a replica. It knows an empty log; Restarted tells
 	// it what survived.
 	New func(Config) Machine
+	// Promise says what the strategy keeps, and so what checkers hold it to.
+	Promise Promise
 	// Elect chooses a leader. It is pure and deterministic; the controller calls
 	// it again whenever a candidate's state changed or an answer came in.
 	Elect func(Candidates, Config) Decision
 }
+
+// Promise is what a strategy keeps of what it acknowledged to acks=all.
+type Promise uint8
+
+// The promises. A strategy that names none is held to Kafka's.
+const (
+	// InSync: it is on every member of the ISR, and of the ELR where there is one.
+	InSync Promise = iota
+	// LeaderOnly: it was on the leader, once.
+	LeaderOnly
+	// WholeSet: it is on every member of the set, which only sessions change. The
+	// ELR field is kept always.
+	WholeSet
+	// Majority: it is on a majority of the assigned replicas; the ISR field says
+	// who votes.
+	Majority
+)
 
 // Truncation is how a follower finds out what of its tail to drop.
 type Truncation uint8

@@ -20,10 +20,11 @@ const Name = "sync"
 // Spec is the strategy.
 func Spec() replication.Spec {
 	return replication.Spec{
-		Name:  Name,
-		Doc:   "acknowledged and readable once every replica of the required set has it",
-		New:   func(c replication.Config) replication.Machine { return replication.NewReplica(c, rule{}) },
-		Elect: Elect,
+		Name:    Name,
+		Doc:     "acknowledged and readable once every replica of the required set has it",
+		New:     func(c replication.Config) replication.Machine { return replication.NewReplica(c, rule{}) },
+		Elect:   Elect,
+		Promise: replication.WholeSet,
 	}
 }
 

@@ -14,10 +14,11 @@ const Name = "async"
 // Spec is the strategy.
 func Spec() replication.Spec {
 	return replication.Spec{
-		Name:  Name,
-		Doc:   "acknowledged and readable once the leader has it",
-		New:   func(c replication.Config) replication.Machine { return replication.NewReplica(c, rule{}) },
-		Elect: Elect,
+		Name:    Name,
+		Doc:     "acknowledged and readable once the leader has it",
+		New:     func(c replication.Config) replication.Machine { return replication.NewReplica(c, rule{}) },
+		Elect:   Elect,
+		Promise: replication.LeaderOnly,
 	}
 }
 

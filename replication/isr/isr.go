@@ -19,10 +19,11 @@ const Name = "isr"
 // Spec is the strategy.
 func Spec() replication.Spec {
 	return replication.Spec{
-		Name:  Name,
-		Doc:   "acknowledged and readable once every in-sync replica has it; who lags leaves the set",
-		New:   func(c replication.Config) replication.Machine { return replication.NewReplica(c, rule{}) },
-		Elect: Elect,
+		Name:    Name,
+		Doc:     "acknowledged and readable once every in-sync replica has it; who lags leaves the set",
+		New:     func(c replication.Config) replication.Machine { return replication.NewReplica(c, rule{}) },
+		Elect:   Elect,
+		Promise: replication.InSync,
 	}
 }
 

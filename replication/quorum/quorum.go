@@ -27,10 +27,11 @@ const Name = "quorum"
 // Spec is the strategy.
 func Spec() replication.Spec {
 	return replication.Spec{
-		Name:  Name,
-		Doc:   "acknowledged and readable once a majority of the assigned replicas has it",
-		New:   func(c replication.Config) replication.Machine { return replication.NewReplica(c, rule{}) },
-		Elect: Elect,
+		Name:    Name,
+		Doc:     "acknowledged and readable once a majority of the assigned replicas has it",
+		New:     func(c replication.Config) replication.Machine { return replication.NewReplica(c, rule{}) },
+		Elect:   Elect,
+		Promise: replication.Majority,
 	}
 }
 

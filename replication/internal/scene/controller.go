@@ -125,7 +125,7 @@ func (c *controller) decide(s *Scene, word string) error {
 	if who := c.candidates(s); !who.Admits(p.Members) {
 		return fmt.Errorf("INELIGIBLE_REPLICA")
 	}
-	if s.spec.Name == "sync" || s.cfg.ELR {
+	if s.spec.Promise == replication.WholeSet || s.cfg.ELR {
 		c.elr = replication.NextELR(c.isr, c.elr, p.Members, s.cfg.MinISR, len(s.brokers))
 	}
 	c.partitionEpoch++
