@@ -6,7 +6,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tidemark/broker/network"
+	"tidemark/broker/replica"
 )
+
+// watchRecovery adds how far the opening of the logs is, which a start after an
+// unclean stop may take its time for.
+func (t *telemetry) watchRecovery(m *replica.Manager) {
+	gauge := func(name, help string, value func(replica.Recovery) float64) {
+		t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return value(m.Recovery()) }))
+	}
+	gauge("tidemark_recovery_logs", "Logs on disk at start.", func(r replica.Recovery) float64 { return float64(r.Logs) })
+	gauge("tidemark_recovery_logs_opened", "Logs opened since; the start ends when they are all.",
+		func(r replica.Recovery) float64 { return float64(r.Opened) })
+	gauge("tidemark_recovery_scanned_segments", "Segments past the recovery points, checked batch by batch at start.",
+		func(r replica.Recovery) float64 { return float64(r.ScannedSegments) })
+	gauge("tidemark_recovery_scanned_bytes", "Bytes of those segments.", func(r replica.Recovery) float64 { return float64(r.ScannedBytes) })
+}
 
 // watch adds what the network and the API server count.
 func (t *telemetry) watch(b *Broker) {

@@ -18,6 +18,8 @@ import (
 type OpenReport struct {
 	// SegmentsScanned counts segments whose every batch was checked.
 	SegmentsScanned int
+	// ScannedBytes is what those segments held.
+	ScannedBytes int64
 	// TruncatedBytes were cut off behind the log end offset, dropped segments
 	// included.
 	TruncatedBytes int64

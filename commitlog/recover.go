@@ -93,6 +93,7 @@ func (l *Log) scanFrom(first int) error {
 			return err
 		}
 		l.report.SegmentsScanned++
+		l.report.ScannedBytes += found.read
 		l.view.end = found.next
 		if err := l.judge(i, found, limit); err != nil {
 			return err
@@ -155,8 +156,8 @@ func (l *Log) dropFrom(first int) error {
 
 // scanned is what a scan found in a segment.
 type scanned struct {
-	// next is the offset after the last valid batch.
-	next int64
+	// next is the offset after the last valid batch, read the size of the file.
+	next, read int64
 	// cut is how many bytes after it were cut off, damage the reason; nil where
 	// the batches end with the file or with zeros.
 	cut    int64
@@ -180,7 +181,7 @@ func (s *segment) scan(limit int64, buf []byte) (scanned, error) {
 	}
 	r := headers{src: s.file, path: s.name, end: s.size.Load(), block: buf[:len(buf)/2]}
 	buf = buf[len(buf)/2:]
-	found := scanned{next: s.base}
+	found := scanned{next: s.base, read: s.size.Load()}
 	for at := int64(0); at < s.size.Load(); {
 		h, err := s.check(&r, at, found.next, limit, buf)
 		var damage *CorruptError

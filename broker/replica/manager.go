@@ -32,6 +32,8 @@ type Manager struct {
 	closed bool
 	tasks  []*task // written by Open alone
 
+	recovery recovery
+
 	cleaning *cleaning // set by Open
 
 	background sync.WaitGroup // flushes under way

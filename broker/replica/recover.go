@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"tidemark/commitlog"
 	"tidemark/commitlog/checkpoint"
@@ -57,54 +56,65 @@ type candidate struct {
 	dir *logDir
 }
 
-// recover opens all logs on disk with a bounded number of goroutines.
+// recover opens all logs on disk, those of each directory with a bounded number of
+// goroutines.
 func (m *Manager) recover(ctx context.Context) error {
-	var work []candidate
+	var queues [][]candidate
+	count := 0
 	for _, d := range m.dirs {
 		list, err := m.scan(d)
 		if err != nil {
 			return err
 		}
-		work = append(work, list...)
+		queues, count = append(queues, list), count+len(list)
 	}
-	threads := m.o.RecoveryThreads
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	next := make(chan candidate)
-	now := m.o.Clock.Now()
-	progress := progress{all: len(work), start: now, due: now.Add(time.Second)}
-	var wg sync.WaitGroup
-	var mu sync.Mutex // guards errs and m.found
-	var errs []error
-	for range min(threads, len(work)) {
-		wg.Go(func() {
-			for c := range next {
-				f, err := m.openFound(c)
-				mu.Lock()
-				if err != nil {
-					errs = append(errs, err)
-				} else {
-					m.claimable(c.id, f, &errs)
+	m.recovery.begin(m.o.Clock.Now(), count)
+	opened := opened{m: m}
+	var all sync.WaitGroup
+	for _, list := range queues {
+		next := make(chan candidate, len(list))
+		for _, c := range list {
+			next <- c
+		}
+		close(next)
+		for range min(m.recoveryThreads(), len(list)) {
+			all.Go(func() {
+				for c := range next {
+					if ctx.Err() == nil {
+						opened.note(c.id, m.openFound(c))
+					}
 				}
-				mu.Unlock()
-				progress.step(&m.o)
-			}
-		})
-	}
-	var err error
-feed:
-	for _, c := range work {
-		select {
-		case next <- c:
-		case <-ctx.Done():
-			err = ctx.Err()
-			break feed
+			})
 		}
 	}
-	close(next)
-	wg.Wait()
-	return errors.Join(append(errs, err)...)
+	all.Wait()
+	return errors.Join(append(opened.errs, ctx.Err())...)
+}
+
+// recoveryThreads is how many logs of one directory are opened at a time.
+func (m *Manager) recoveryThreads() int {
+	if m.o.RecoveryThreads > 0 {
+		return m.o.RecoveryThreads
+	}
+	return max(1, runtime.GOMAXPROCS(0)/len(m.dirs))
+}
+
+// opened collects what the goroutines of recover come to.
+type opened struct {
+	m    *Manager
+	mu   sync.Mutex // guards errs and the manager's found
+	errs []error
+}
+
+func (o *opened) note(id ID, r openResult) {
+	o.mu.Lock()
+	if r.err != nil {
+		o.errs = append(o.errs, r.err)
+	} else {
+		o.m.claimable(id, r.found, &o.errs)
+	}
+	o.mu.Unlock()
+	o.m.recovery.step(&o.m.o, r)
 }
 
 // claimable notes an opened log; two of one partition in two directories are an
@@ -115,28 +125,6 @@ func (m *Manager) claimable(id ID, f *foundLog, errs *[]error) {
 		return
 	}
 	m.found[id] = f
-}
-
-// progress tells people how far the start is: once a second, and at the
-// end.
-type progress struct {
-	mu         sync.Mutex
-	done, all  int
-	start, due time.Time
-}
-
-func (p *progress) step(o *Options) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done++
-	now := o.Clock.Now()
-	switch {
-	case p.done == p.all:
-		o.Logger.Info("logs are open", "count", p.all, "took", now.Sub(p.start).Round(time.Millisecond))
-	case !now.Before(p.due):
-		p.due = now.Add(time.Second)
-		o.Logger.Info("opening logs", "done", p.done, "of", p.all)
-	}
 }
 
 // scan lists the partitions in a directory. Names that are none are left alone.
@@ -159,12 +147,18 @@ func (m *Manager) scan(d *logDir) ([]candidate, error) {
 	return out, nil
 }
 
-func (m *Manager) openFound(c candidate) (*foundLog, error) {
+// openResult is what became of a log on disk: one of the two.
+type openResult struct {
+	found *foundLog
+	err   error
+}
+
+func (m *Manager) openFound(c candidate) openResult {
 	f := &foundLog{dir: c.dir}
 	path := logPath(c.dir.path, c.id)
 	meta, found, err := checkpoint.ReadPartitionMetadata(m.o.FS, filepath.Join(path, checkpoint.PartitionMetadataFile))
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, explainFormat(err))
+		return openResult{err: fmt.Errorf("open %s: %w", path, explainFormat(err))}
 	}
 	if found {
 		f.topicID = meta.TopicID
@@ -177,10 +171,7 @@ func (m *Manager) openFound(c candidate) (*foundLog, error) {
 		LogStartOffset: c.dir.logStarts[c.id],
 		FirstDirty:     c.dir.cleaned[c.id],
 	})
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return openResult{f, err}
 }
 
 func (m *Manager) openLog(d *logDir, id ID, c TopicConfig, state commitlog.OpenState) (*commitlog.Log, error) {

@@ -93,8 +93,8 @@ type Options struct {
 	// Failed, if not nil, is told when the last log directory has gone offline:
 	// nothing is served any more. It must not block, and not call the Manager.
 	Failed func(error)
-	// RecoveryThreads bounds how many logs are opened at a time; 0 means one
-	// per CPU.
+	// RecoveryThreads bounds how many logs of a directory are opened at a time;
+	// 0 means one per CPU for all directories together.
 	RecoveryThreads int
 	// AckCell, where it is set, returns the cell that holds a partition's
 	// acknowledged end; logDir is the directory of its log.
