@@ -106,11 +106,10 @@ func (s *segment) lives() error {
 // bounds of sectors and pages, with every kind of rest behind them.
 func checkTornTails(b appendBench) error {
 	garbage := pattern(8).bytes(0, 200_000)
-	zeros := make([]byte, 200_000)
 	tails := map[string][]byte{
 		"a torn sector":         garbage[:300],
 		"pages of old bytes":    garbage,
-		"a length without data": zeros,
+		"a length without data": make([]byte, 200_000),
 		"zeros, then old bytes": append(append([]byte(nil), zeros[:5000]...), garbage[:5000]...),
 		"old bytes, then zeros": append(append([]byte(nil), garbage[:5000]...), zeros[:5000]...),
 		"nothing":               nil,

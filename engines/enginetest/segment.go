@@ -99,11 +99,24 @@ func (s *segment) check() error {
 	if err := compare(got[:len(s.want)], s.want, 0); err != nil {
 		return err
 	}
-	if rest := bytes.TrimLeft(tail, "\x00"); len(rest) > 0 {
-		at := len(got) - len(rest)
-		return fmt.Errorf("byte %#02x at %d, behind the end %d; want zeros there", rest[0], at, len(s.want))
+	if at := firstNonZero(tail); at >= 0 {
+		return fmt.Errorf("byte %#02x at %d, behind the end %d; want zeros there", tail[at], len(s.want)+at, len(s.want))
 	}
 	return nil
+}
+
+// zeros are compared with a block at a time: reserved space is long.
+var zeros [64 << 10]byte
+
+// firstNonZero is the index of the first byte other than zero, -1 if there is none.
+func firstNonZero(p []byte) int {
+	for at := 0; at < len(p); at += len(zeros) {
+		block := p[at:min(at+len(zeros), len(p))]
+		if !bytes.Equal(block, zeros[:len(block)]) {
+			return at + len(block) - len(bytes.TrimLeft(block, "\x00"))
+		}
+	}
+	return -1
 }
 
 // stop closes the appender, if there is one, and not the file.
