@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"tidemark/replication"
 )
 
@@ -128,7 +126,7 @@ func (c *controller) admit(j *job) {
 		c.answerAlter(j, replication.StaleState) // an earlier life of the leader
 		return
 	}
-	if !c.admissible(j.members) {
+	if candidates := c.candidates(); !candidates.Admits(j.members) {
 		c.b.reach[ReachIneligibleRefused]++
 		c.answerAlter(j, replication.NotApplied)
 		return
@@ -142,26 +140,9 @@ func (c *controller) admit(j *job) {
 	c.write(&next, &reply)
 }
 
-// admissible says whether every member that the proposal adds is registered
-// under the broker epoch that the leader knows (KIP-903). Members that stay as
-// they are need not be: to drop or to refresh one of two that are gone is better
-// than neither.
-func (c *controller) admissible(members []replication.Member) bool {
-	for _, m := range members {
-		if slices.Contains(c.state.isr, m) {
-			continue
-		}
-		live, epoch := c.live(m.Broker)
-		if !live || m.BrokerEpoch != replication.NoBrokerEpoch && m.BrokerEpoch != epoch {
-			return false
-		}
-	}
-	return true
-}
-
 // nextELR are the eligible leaders beside a new ISR, where any are kept.
 func (w *world) nextELR(before *partitionState, isr []replication.Member) []replication.Member {
-	if !w.options.ELR && w.options.Strategy != "sync" {
+	if !w.options.ELR && w.spec.Promise != replication.WholeSet {
 		return nil
 	}
 	return replication.NextELR(before.isr, before.elr, isr, w.cfg.MinISR, len(w.replicas))

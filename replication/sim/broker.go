@@ -18,6 +18,7 @@ type broker struct {
 	fenceSynced  int32 // what of it a power cut leaves
 	hwCheckpoint int64
 	cleanMarker  int64 // the registration left cleanly, NoBrokerEpoch if none
+	lastSession  int64 // of the last registration
 	outOfOrder   bool  // the log directory is offline since a failed fsync
 
 	// up: the process runs. paused: it does not, until resumeAt.
@@ -79,6 +80,7 @@ func (b *broker) start() {
 	}
 	b.life++
 	b.recover()
+	b.ghost.promiseKept(b)
 	effects := b.effects
 	b.process = process{
 		brokerEpoch: replication.NoBrokerEpoch, controllerEnd: harness, metaLeader: replication.NoBroker,
@@ -113,7 +115,7 @@ func (b *broker) timer(kind jobKind, in time.Duration) *job {
 // registeredAs is called when the registration stands. A process that lost its
 // session and not its memory goes on under the new broker epoch.
 func (b *broker) registeredAs(epoch int64) {
-	b.brokerEpoch, b.registered = epoch, true
+	b.brokerEpoch, b.registered, b.lastSession = epoch, true, b.zkc.session
 	if b.machine != nil {
 		b.step(replication.Event{Kind: replication.ConfigChanged, Config: b.config()})
 		return
@@ -122,6 +124,7 @@ func (b *broker) registeredAs(epoch int64) {
 	if b.log.end() == 0 && b.fence <= 0 && b.log.lastEpoch() < 0 && b.hwCheckpoint <= 0 && b.life == 1 {
 		return // a new log
 	}
+	b.hw = max(0, min(b.hwCheckpoint, b.log.end()))
 	b.step(replication.Event{
 		Kind: replication.Restarted, Offset: b.log.end(), Synced: b.log.synced, HighWatermark: b.hwCheckpoint,
 		Epochs: b.log.epochs.Entries(), FencedEpoch: b.fence, BrokerEpoch: epoch, Dir: dirID(b.log.directory),

@@ -25,7 +25,8 @@ type client struct {
 	tries       int
 	floor       int64 // highest acknowledged offset when the value was first sent
 	position    int64
-	declared    int // elections that gave records up, when the value was first sent
+	readEpoch   int32 // leader epoch of who served it last
+	declared    int   // elections that gave records up, when the value was first sent
 }
 
 // onClient runs what a job asks of a client.
@@ -128,6 +129,10 @@ func (c *client) onConsumeAnswer(j *job) {
 	if j.correlation != c.correlation {
 		return
 	}
+	if j.epoch < c.readEpoch { // an older leader: UNKNOWN_LEADER_EPOCH to this consumer (KIP-320)
+		c.askLeader()
+		return
+	}
 	switch {
 	case j.version == codeRefused:
 		c.askLeader()
@@ -137,6 +142,7 @@ func (c *client) onConsumeAnswer(j *job) {
 	case j.version == codeOK:
 		c.world.onSeen(c, j)
 		c.position += int64(len(j.entries))
+		c.readEpoch = j.epoch
 	}
 	if c.random.chance(100) {
 		c.askLeader()

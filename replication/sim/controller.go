@@ -21,6 +21,9 @@ type controller struct {
 	// view is the cluster as last read, state the newest state known.
 	view  *clusterView
 	state *partitionState
+	// settled: the state is as it should be. One that is due to change is told to
+	// nobody: it could give a leader that bounced its old epoch back.
+	settled bool
 	// reading and writing: one operation at a time; again asks for another read.
 	reading, writing, again bool
 	// operation is the number of the one under way; answers to others belong to an
@@ -122,7 +125,7 @@ func (c *controller) onCluster(j *job) {
 		c.resign()
 		return
 	}
-	c.view, c.state = j.view, j.view.state
+	c.view, c.state, c.settled = j.view, j.view.state, false
 	if c.again {
 		c.refresh()
 		return
@@ -137,7 +140,8 @@ func (c *controller) evaluate() {
 	if !c.active || c.reading || c.writing || c.view == nil {
 		return
 	}
-	if next := c.decide(); next != nil {
+	next := c.decide()
+	if c.settled = next == nil; !c.settled {
 		c.write(next, nil)
 		return
 	}
@@ -237,7 +241,7 @@ func (c *controller) moveLeader() *partitionState {
 	c.move = replication.NoBroker
 	i := replication.Find(c.state.isr, to)
 	live, epoch := c.live(to)
-	if i < 0 || !live || c.state.isr[i].BrokerEpoch != epoch || to == c.state.leader || !c.b.options.movesByISR() {
+	if i < 0 || !live || c.state.isr[i].BrokerEpoch != epoch || to == c.state.leader || c.b.spec.Promise != replication.InSync && c.b.spec.Promise != replication.WholeSet {
 		return nil
 	}
 	next := *c.state
@@ -286,8 +290,8 @@ func (c *controller) onWritten(j *job) {
 	if c.again {
 		c.refresh()
 	}
-	c.tell()
 	c.evaluate()
+	c.tell()
 }
 
 func sameSet(a, b []replication.Member) bool {

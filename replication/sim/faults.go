@@ -49,12 +49,15 @@ const (
 	CleanRestart
 	// MoveLeader: the controller elects another member.
 	MoveLeader
+	// Chase: every leader is crashed soon after it took office, some of them cut
+	// off from the other replicas first.
+	Chase
 	faultKinds
 )
 
 var faultNames = [faultKinds]string{
 	"crash", "power-cut", "wipe", "pause", "slow", "isolate", "cut-pair", "cut-one-way", "cut-zookeeper", "clog", "swizzle", "reset",
-	"zookeeper-down", "expire", "fsync-slow", "fsync-fail", "clean-restart", "move-leader",
+	"zookeeper-down", "expire", "fsync-slow", "fsync-fail", "clean-restart", "move-leader", "chase",
 }
 
 // String is the kind's name.
@@ -220,6 +223,40 @@ func (w *world) setFault(f Fault, b, other *broker, on bool) {
 		}
 	case FsyncSlow:
 		b.fsyncSlow = on
+	case Chase:
+		w.chasing = on
+	}
+}
+
+// chase goes for a leader that took office.
+func (w *world) chase(b *broker) {
+	if !w.chasing || w.healed {
+		return
+	}
+	in := w.random.between(0, 15*ms)
+	if w.random.chance(500) {
+		in += 40 * ms
+		for _, id := range w.replicas {
+			if e := endOf(id); e != b.end {
+				w.setCut(b.end, e, true)
+				w.setCut(e, b.end, true)
+			}
+		}
+	}
+	j := w.queue.add(w.now + in)
+	j.kind, j.to = chaseTimer, b.end
+}
+
+func (w *world) onChase(b *broker) {
+	for _, id := range w.replicas {
+		if e := endOf(id); e != b.end {
+			w.setCut(b.end, e, false)
+			w.setCut(e, b.end, false)
+		}
+	}
+	if b.up && !b.paused && !w.healed {
+		b.kill(Crash)
+		w.startLater(b, w.random.between(10*ms, 150*ms))
 	}
 }
 
@@ -266,6 +303,7 @@ func (b *broker) kill(kind FaultKind) {
 		b.nextDirectory++
 		b.log.wipe(int64(b.id) + 100*b.nextDirectory)
 		b.fence, b.fenceSynced, b.hwCheckpoint = replication.NoEpoch, replication.NoEpoch, replication.NoOffset
+		b.ghost.promised[b.end] = replication.NoEpoch
 		b.ghost.forgot(b, end)
 	}
 	if kind != Crash {

@@ -26,8 +26,13 @@ type ghost struct {
 	matching []matching
 	// writers are who leads a leader epoch.
 	writers []endpoint
-	// amnesiac: the replica lost records and has not caught up since.
+	// amnesiac: the replica lost records, and its log has not reached lostEnd
+	// since.
 	amnesiac [maxBrokers]bool
+	lostEnd  [maxBrokers]int64
+	// promised are the leader epochs that replicas promised in answers to
+	// FenceReplica.
+	promised [maxBrokers]int32
 	// excused is up to where a replica's log is held against the committed one,
 	// after an election that was allowed to lose records.
 	excused [maxBrokers]int64
@@ -78,7 +83,7 @@ func (g *ghost) init(w *world) {
 	g.values = append(g.values, valueInfo{})   // value 0 is a control batch
 	g.entries = append(g.entries, entryInfo{}) // entry 0 is none
 	for i := range g.excused {
-		g.excused[i] = everything
+		g.excused[i], g.promised[i] = everything, replication.NoEpoch
 	}
 }
 
@@ -105,6 +110,7 @@ func (g *ghost) append(b *broker, e entry, value, correlation uint32) uint32 {
 func (g *ghost) forgot(b *broker, end int64) {
 	if b.log.end() < end {
 		g.amnesiac[b.end] = true
+		g.lostEnd[b.end] = max(g.lostEnd[b.end], end)
 	}
 	g.truncated(b, b.log.end())
 }
@@ -117,16 +123,20 @@ func (g *ghost) truncated(b *broker, end int64) {
 	g.w.touched |= 1 << b.end
 }
 
-// holds says whether the replica's disk has every acknowledged record.
+// holds says whether the replica's disk has all that was committed and every
+// acknowledged record.
 func (g *ghost) holds(b *broker) bool {
-	end := g.highestAcked + 1
-	return b.log.end() >= end && b.log.chainAt(end) == g.ackedChain
+	acked, committed := g.highestAcked+1, int64(len(g.committed))
+	if end := b.log.end(); end < acked || end < committed {
+		return false
+	}
+	return b.log.chainAt(acked) == g.ackedChain && (committed == 0 || b.log.chainAt(committed) == g.committed[committed-1])
 }
 
 // remembers ends a replica's amnesia once its log is the committed one again.
 func (g *ghost) remembers(b *broker) {
-	if g.amnesiac[b.end] && b.log.end() >= int64(len(g.committed)) && g.holds(b) {
-		g.amnesiac[b.end] = false
+	if g.amnesiac[b.end] && b.log.end() >= g.lostEnd[b.end] && g.holds(b) {
+		g.amnesiac[b.end], g.lostEnd[b.end] = false, 0
 	}
 }
 
@@ -232,8 +242,12 @@ func (g *ghost) anyAmnesiac() bool { return g.amnesiac != [maxBrokers]bool{} }
 // onOffice looks at a leader as it takes office, before it acts.
 func (w *world) onOffice(b *broker, s *partitionState) {
 	g := &w.ghost
-	if s.leaderEpoch != w.zk.state.leaderEpoch {
-		return // it was replaced before it began
+	w.chase(b)
+	if s.leaderEpoch != w.zk.state.leaderEpoch { // it was replaced before it began
+		if at := g.agreement(b); (g.unclean || g.exceeded || g.declared > 0) && at < int64(len(g.committed)) {
+			g.excused[b.end] = min(g.excused[b.end], at)
+		}
+		return
 	}
 	if b.hw < int64(len(g.committed)) {
 		w.reach[ReachHWBelowTrue]++

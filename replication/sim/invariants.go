@@ -28,9 +28,8 @@ func (w *world) violate(invariant, format string, args ...any) {
 	}
 }
 
-// bound says whether the strategy promises that what is committed stays: async
-// does not.
-func (w *world) bound() bool { return w.options.Strategy != "async" }
+// bound says whether the strategy promises that what is committed stays.
+func (w *world) bound() bool { return w.spec.Promise != replication.LeaderOnly }
 
 // check holds the replicas that the event touched against the invariants about
 // states.
@@ -109,6 +108,9 @@ func (w *world) committedPrefix(b *broker) {
 // committed once stays, and the set that counted has the one in ZooKeeper in it.
 func (w *world) onHighWatermark(b *broker, from int64) {
 	w.touched |= 1 << b.end
+	if b.role != replication.Leader && w.bound() {
+		w.committedPrefix(b) // at once: a truncation may follow in the same step
+	}
 	if b.role != replication.Leader || b.epoch != w.zk.state.leaderEpoch || !w.bound() {
 		return
 	}
@@ -129,7 +131,7 @@ func (w *world) onHighWatermark(b *broker, from int64) {
 
 // supersetCounts is I7.
 func (w *world) supersetCounts(b *broker) {
-	if w.options.Strategy == "quorum" {
+	if w.spec.Promise == replication.Majority {
 		return
 	}
 	maximal := b.maximal()
@@ -166,12 +168,12 @@ func (a *ack) in(b *broker) bool {
 // life in which it became one, has everything that was committed.
 func (w *world) candidateComplete(b *broker) {
 	s := w.zk.state
-	if w.options.Strategy == "quorum" || !b.up || b.machine == nil || w.ghost.exceeded || w.ghost.unclean {
+	if w.spec.Promise == replication.Majority || !b.up || b.machine == nil || w.ghost.exceeded || w.ghost.unclean {
 		return
 	}
 	for _, set := range [...][]replication.Member{s.isr, s.elr} {
 		i := replication.Find(set, b.id)
-		if i < 0 || set[i].BrokerEpoch != b.brokerEpoch || w.ghost.excused[b.end] != everything {
+		if i < 0 || set[i].BrokerEpoch != b.brokerEpoch && set[i].BrokerEpoch != replication.NoBrokerEpoch || w.ghost.excused[b.end] != everything {
 			continue
 		}
 		if have := w.ghost.agreement(b); have < int64(len(w.ghost.committed)) {
@@ -227,14 +229,23 @@ func (w *world) onFetchServed(b *broker, knows int32) {
 	}
 }
 
+// promiseKept is I9 seen from the disk: who promised a leader epoch to the
+// controller remembers it, whatever happened to the power, where the promise was
+// to be on stable storage.
+func (g *ghost) promiseKept(b *broker) {
+	if g.w.cfg.SyncedAcks && b.fence < g.promised[b.end] {
+		g.w.violate("I9", "broker %d promised leader epoch %d and remembers %d", b.id, g.promised[b.end], b.fence)
+	}
+}
+
 // honest is I11: what is acknowledged to acks=all is where the strategy says it
 // is, on stable storage where that is asked for.
 func (g *ghost) honest(b *broker, a *ack) {
 	w := g.w
-	switch w.options.Strategy {
-	case "async":
+	switch w.spec.Promise {
+	case replication.LeaderOnly:
 		return
-	case "quorum":
+	case replication.Majority:
 		need, have := max(len(w.replicas)/2+1, min(w.cfg.MinISR, len(w.replicas))), 0
 		for _, id := range w.replicas {
 			if r := w.brokers[endOf(id)]; w.has(r, a) || g.amnesiac[r.end] {

@@ -57,6 +57,7 @@ const (
 	sessionTimer
 	faultTimer
 	endFaultTimer
+	chaseTimer
 	scriptTimer
 	writebackTimer
 )

@@ -65,7 +65,10 @@ type Options struct {
 	fsyncLow, fsyncHigh, writeback time.Duration
 	delayLow, delayHigh            time.Duration
 	dropPerMille                   int
-	truncation                     replication.Truncation
+	// reclaim: a broker that starts again takes its old registration over instead
+	// of waiting until the session ends.
+	reclaim    bool
+	truncation replication.Truncation
 }
 
 // replicationFactor of the one partition.
@@ -85,6 +88,7 @@ func expand(s Scenario, r *random) Options {
 		truncation: s.Truncation, Unsafe: s.Unsafe, Unclean: s.UncleanElection,
 	}
 	o.lag = r.between(150*ms, 400*ms)
+	o.reclaim = r.chance(600)
 	if r.chance(300) {
 		o.dropPerMille = 1 + r.below(4)
 	}
@@ -92,7 +96,7 @@ func expand(s Scenario, r *random) Options {
 	o.Flush = pickText(s.Flush, r, "os", "batch")
 	o.ISRUpdate = pickText(s.ISRUpdate, r, "controller", "controller", "controller", "zookeeper")
 	elr := pickText(s.ELR, r, "on", "off")
-	o.ELR = elr == "on" && o.ISRUpdate == "controller" && o.Strategy == "isr"
+	o.ELR = elr == "on" && o.ISRUpdate == "controller" && s.Spec.Promise == replication.InSync
 	if s.Brokers > 0 {
 		o.Brokers = min(o.Brokers, max(s.Brokers, replicationFactor))
 	}
@@ -159,15 +163,11 @@ func keep(faults []Fault, numbers []int) []Fault {
 // String is the options in a line, the faults by number after it.
 func (o Options) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s brokers=%d producers=%d acks=%v min.insync.replicas=%d flush=%s isr.update=%s elr=%v unclean=%v unsafe=%v lag=%s drop=%d/1000 delay<=%s writeback=%s",
+	fmt.Fprintf(&b, "%s brokers=%d producers=%d acks=%v min.insync.replicas=%d flush=%s isr.update=%s elr=%v unclean=%v unsafe=%v lag=%s drop=%d/1000 delay<=%s writeback=%s reclaim=%v",
 		o.Strategy, o.Brokers, o.Producers, o.Acks, o.MinISR, o.Flush, o.ISRUpdate, o.ELR, o.Unclean, o.Unsafe, o.lag.Round(ms), o.dropPerMille,
-		o.delayHigh.Round(ms/10), o.writeback.Round(ms))
+		o.delayHigh.Round(ms/10), o.writeback.Round(ms), o.reclaim)
 	for _, f := range o.Faults {
 		fmt.Fprintf(&b, "\n  %s", f)
 	}
 	return b.String()
 }
-
-// movesByISR says whether a leader may be moved to any member of the ISR: where
-// the set is what elections go by.
-func (o Options) movesByISR() bool { return o.Strategy == "isr" || o.Strategy == "sync" }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"tidemark/internal/trace"
 	"tidemark/replication"
@@ -91,7 +90,7 @@ func (w *world) settle(ctx context.Context) {
 
 // mayStayDown: after faults beyond the promise, refusing to serve is right.
 func (w *world) mayStayDown() bool {
-	return w.ghost.exceeded && (w.options.Strategy == "quorum" || w.options.Strategy == "sync")
+	return w.ghost.exceeded && (w.spec.Promise == replication.Majority || w.spec.Promise == replication.WholeSet)
 }
 
 // unsettled says what is not yet as it should be, "" where all is.
@@ -104,7 +103,7 @@ func (w *world) unsettled() string {
 	if l.role != replication.Leader || l.epoch != s.leaderEpoch || !l.leaseHolds() {
 		return fmt.Sprintf("broker %d does not lead epoch %d", l.id, s.leaderEpoch)
 	}
-	if len(s.isr) != len(w.replicas) && w.options.Strategy != "async" {
+	if len(s.isr) != len(w.replicas) && w.bound() {
 		return fmt.Sprintf("the ISR is %v", ids(s.isr))
 	}
 	for _, c := range w.clients {
@@ -216,5 +215,3 @@ func (t *Tail) Write(e *trace.Event) {
 
 // Lines are the events kept.
 func (t *Tail) Lines() []string { return t.lines[max(0, len(t.lines)-t.limit):] }
-
-var _ = time.Second

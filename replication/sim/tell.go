@@ -7,7 +7,7 @@ import (
 // tell sends the state to every broker that has not confirmed it: LeaderAndIsr
 // to the replicas, UpdateMetadata to all.
 func (c *controller) tell() {
-	if !c.active || c.view == nil || c.reading || c.writing {
+	if !c.active || c.view == nil || c.reading || c.writing || !c.settled {
 		return
 	}
 	s := c.state
@@ -131,6 +131,9 @@ func (b *broker) onFenceReplica(j *job) {
 func (b *broker) answerFence(e replication.Effect) {
 	if e.Failure != replication.NoFailure {
 		b.reach[ReachFenceRefused]++
+	}
+	if e.Failure == replication.NoFailure {
+		b.ghost.promised[b.end] = max(b.ghost.promised[b.end], e.LeaderEpoch)
 	}
 	if a := b.postOrSelf(fenceReplicaAnswer, b.fenceAsker); a != nil {
 		a.epoch, a.failure, a.recordEpoch, a.end, a.dir, a.brokerEpoch = e.LeaderEpoch, e.Failure, e.RecordEpoch, e.Offset, e.Dir, b.brokerEpoch

@@ -13,7 +13,7 @@ func (w *world) bearable(kind FaultKind, b *broker) bool {
 		return true
 	case kind != Wipe && w.cfg.SyncedAcks:
 		return true // what counted was synced
-	case w.options.Strategy == "async":
+	case !w.bound():
 		return false // promises nothing after it, so there would be nothing to check
 	}
 	return w.promised(b)
@@ -22,18 +22,17 @@ func (w *world) bearable(kind FaultKind, b *broker) bool {
 // promised says whether the promise still stands, and would stand without the
 // disk of one more broker (nil for none).
 func (w *world) promised(without *broker) bool {
-	g := &w.ghost
-	if g.highestAcked < 0 {
+	if w.ghost.highestAcked < 0 && len(w.ghost.committed) == 0 {
 		return true
 	}
-	switch w.options.Strategy {
-	case "async":
+	switch w.spec.Promise {
+	case replication.LeaderOnly:
 		return true
-	case "quorum":
+	case replication.Majority:
 		return w.quorumPromised(without)
 	}
 	s := w.zk.state
-	return w.keeps(s.isr, without) || (w.options.ELR || w.options.Strategy == "sync") && w.keeps(s.elr, without)
+	return w.keeps(s.isr, without) || (w.options.ELR || w.spec.Promise == replication.WholeSet) && w.keeps(s.elr, without)
 }
 
 // keeps says whether a member holds every acknowledged record.

@@ -27,10 +27,10 @@ type world struct {
 	assignment    []replication.Member
 	sessionsArmed bool
 
-	faultsOn, healed, draining bool
-	faultCount                 [faultKinds]int
-	running                    []Fault
-	script                     *script
+	faultsOn, healed, draining, chasing bool
+	faultCount                          [faultKinds]int
+	running                             []Fault
+	script                              *script
 
 	ghost     ghost
 	touched   uint32
@@ -166,6 +166,8 @@ func (w *world) dispatch(j *job) {
 		if !w.healed {
 			w.endFault(j)
 		}
+	case j.kind == chaseTimer:
+		w.onChase(w.brokers[j.to])
 	case j.kind == scriptTimer:
 		w.onScript()
 	case j.kind == writebackTimer:

@@ -111,7 +111,12 @@ func (b *broker) register() {
 	if b.brokerEpoch != replication.NoBrokerEpoch {
 		clean = b.brokerEpoch
 	}
-	b.request(opRegister, func(j *job) { j.cleanEpoch, j.dir = clean, dirID(b.log.directory) })
+	b.request(opRegister, func(j *job) {
+		j.cleanEpoch, j.dir = clean, dirID(b.log.directory)
+		if b.options.reclaim {
+			j.offset = b.lastSession
+		}
+	})
 }
 
 // request sends an operation; without a connection its outcome is unknown at

@@ -140,29 +140,32 @@ func (w *world) onZooKeeper(j *job) {
 		return
 	}
 	s.deadline = w.now + w.options.session
-	w.serve(j, s)
+	w.serve(j, s.id)
 }
 
-func (w *world) serve(j *job, s *zkSession) {
+func (w *world) serve(j *job, session int64) {
 	z := &w.zk
 	switch j.operation {
 	case opPing:
 		w.answer(j, outcomeOK, nil)
 	case opRegister:
 		r := &z.registrations[j.from]
+		if r.session != 0 && r.session == j.offset { // one of its own, of an earlier life
+			w.endSession(r.session)
+		}
 		if r.session != 0 {
 			w.answer(j, outcomeRefused, func(a *job) { a.session = r.session })
 			return
 		}
-		*r = registration{session: s.id, epoch: z.zxid, clean: j.cleanEpoch, dir: j.dir}
-		w.traceZnode(j.from, "create", "/brokers/ids/", 0, s.id, "")
+		*r = registration{session: session, epoch: z.zxid, clean: j.cleanEpoch, dir: j.dir}
+		w.traceZnode(j.from, "create", "/brokers/ids/", 0, session, "")
 		w.fireCluster()
 		w.answer(j, outcomeOK, func(a *job) { a.brokerEpoch = r.epoch })
 	case opUnregister:
 		w.answer(j, outcomeOK, nil)
-		w.endSession(s.id)
+		w.endSession(session)
 	case opElect:
-		w.serveElect(j, s)
+		w.serveElect(j, session)
 	case opReadController:
 		z.watchController[j.from] = true
 		w.answer(j, outcomeOK, func(a *job) {
@@ -179,16 +182,16 @@ func (w *world) serve(j *job, s *zkSession) {
 	}
 }
 
-func (w *world) serveElect(j *job, s *zkSession) {
+func (w *world) serveElect(j *job, session int64) {
 	z := &w.zk
 	if z.controllerOwner != 0 {
 		w.answer(j, outcomeRefused, nil)
 		return
 	}
-	z.controller, z.controllerOwner = j.from, s.id
+	z.controller, z.controllerOwner = j.from, session
 	z.controllerEpoch++
 	w.reach[ReachControllerElected]++
-	w.traceZnode(j.from, "create", "/controller", z.controllerEpoch, s.id, "")
+	w.traceZnode(j.from, "create", "/controller", z.controllerEpoch, session, "")
 	w.answer(j, outcomeOK, func(a *job) { a.controllerEpoch = z.controllerEpoch })
 	w.fireController()
 }
