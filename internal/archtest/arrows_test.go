@@ -59,6 +59,8 @@ var arrows = map[string][]string{
 	"replication":                  {"commitlog/epoch", "replication/internal/planted", "internal/invariant"},
 	"replication/internal/planted": {},
 	"replication/internal/scene":   {"commitlog/epoch", "replication"},
+	"replication/internal/vote":    {"replication"},
+	"replication/replicationtest":  {"replication", "replication/sim"},
 	"replication/async":            {"replication"},
 	"replication/allsync":          {"replication", "replication/internal/planted"},
 	"replication/isr":              {"replication", "replication/internal/planted"},
