@@ -144,8 +144,14 @@ func (c *cut) mark() error {
 // paths lists every node by its path in one of the two trees.
 func (c *cut) paths(entries func(*node) map[string]nodeID) map[string]nodeID {
 	out := map[string]nodeID{}
+	above := map[nodeID]bool{} // Of changes that came in another order, one may hang in itself.
 	var walk func(path string, n *node)
 	walk = func(path string, n *node) {
+		if above[n.id] {
+			return
+		}
+		above[n.id] = true
+		defer delete(above, n.id)
 		out[path] = n.id
 		for name, id := range entries(n) {
 			if child := c.tree.nodes[id]; child != nil {

@@ -51,7 +51,8 @@ type event struct {
 func (t *tree) replay(e event) error {
 	switch e.Op {
 	case opFound:
-		if !t.free(e.Node) || e.Dir != 0 && !t.isDir(e.Dir) || e.Name == "" {
+		isRoot := e.Dir == 0 && e.IsDir && t.roots[e.Name] == 0
+		if !t.free(e.Node) || !isRoot && !t.isDir(e.Dir) || e.Name == "" {
 			return fmt.Errorf("%s of node %d in %d", e.Op, e.Node, e.Dir)
 		}
 		t.found(e.Node, e.Inode, e.IsDir, e.Dir, e.Name)
@@ -67,7 +68,7 @@ func (t *tree) replay(e event) error {
 		}
 		t.apply(e.Op, entry{e.Dir, e.Name, 0})
 	case opRename:
-		if !t.isDir(e.Dir) || !t.isDir(e.ToDir) || t.nodes[e.Dir].entries[e.Name] == 0 || e.ToName == "" {
+		if !t.isDir(e.Dir) || !t.isDir(e.ToDir) || e.ToName == "" || !t.movable(t.nodes[e.Dir].entries[e.Name], e.ToDir) {
 			return fmt.Errorf("%s of %q in %d", e.Op, e.Name, e.Dir)
 		}
 		t.rename(e)
@@ -83,6 +84,20 @@ func (t *tree) replay(e event) error {
 func (t *tree) rename(e event) {
 	node := t.nodes[e.Dir].entries[e.Name]
 	t.apply(e.Op, entry{e.Dir, e.Name, 0}, entry{e.ToDir, e.ToName, node})
+}
+
+// movable says whether a node is there and into does not lie within it.
+func (t *tree) movable(id, into nodeID) bool {
+	n := t.nodes[id]
+	if n == nil || id == into {
+		return false
+	}
+	for _, child := range n.entries {
+		if c := t.nodes[child]; c != nil && c.isDir() && !t.movable(child, into) {
+			return false
+		}
+	}
+	return true
 }
 
 func (t *tree) free(id nodeID) bool { return id != 0 && t.nodes[id] == nil }
