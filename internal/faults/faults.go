@@ -29,7 +29,7 @@ type Area struct {
 }
 
 // Areas lists all rows in the order of the page.
-func Areas() []Area { return []Area{badInput, security, overload, logs, disk} }
+func Areas() []Area { return []Area{badInput, security, overload, logs, disk, replication} }
 
 // WriteMarkdown writes docs/reference/faults.md.
 func WriteMarkdown(w io.Writer) error {
