@@ -3,6 +3,7 @@ package chart
 import (
 	"html/template"
 	"math"
+	"slices"
 	"sort"
 
 	"gonum.org/v1/plot"
@@ -26,7 +27,8 @@ type Spot struct {
 }
 
 // Scatter is a chart of marks over two quantities, each with its interval on both.
-// Every mark is named beside it; names do not overlap.
+// Every mark is at its place and named. Where names or horizontal intervals would lie
+// over each other they are set apart upwards, each on a thin stem from its mark.
 type Scatter struct {
 	Title, Describe string
 	X, Y            AxisSpec
@@ -57,8 +59,17 @@ func (s Scatter) SVG() (out template.HTML, err error) {
 		s.draw(c, d, p)
 		axisLabels(d, s.X.Label, s.Y.Label, vg.Length(size.Height), 0)
 	}))
-	p.Draw(draw.Crop(c.area(), 0, -16, labelBelow, -labelAbove))
+	p.Draw(draw.Crop(c.area(), 0, -vg.Length(s.rightMargin()), labelBelow, -labelAbove))
 	return c.finish(s.Title, s.Describe)
+}
+
+// rightMargin leaves room for a name behind the last interval.
+func (s Scatter) rightMargin() float64 {
+	margin := 16.0
+	for _, o := range s.Spots {
+		margin = math.Max(margin, textWidth(o.Name, noteSize, false)+8)
+	}
+	return margin
 }
 
 // at is where a spot's mark is: a bound stands at its upper end.
@@ -115,46 +126,49 @@ func (s Scatter) diagonal(d draw.Canvas, p *plot.Plot) {
 const (
 	spotRadius  = 5.0
 	arrowLength = 26.0
-	lineHeight  = 15.0
+	spotLane    = 16.0
+	halfLane    = spotLane/2 - 0.5
+	// mostLanes bounds how far marks are set apart.
+	mostLanes = 14
 )
 
-// placed is a spot and where its mark is.
+// placed is a spot on the canvas. Its name and horizontal interval stand in a lane, at
+// the height of its mark or above.
 type placed struct {
 	Spot
-	at vg.Point
+	x, y      float64 // the mark
+	low, high float64 // the horizontal interval
+	lane      float64 // height of interval and name
+	left      float64 // of the name
+	width     float64 // of the name
 }
 
-// draw draws intervals, marks and names, in this order, so that no line crosses a
-// mark.
+// draw draws stems and intervals first, then marks and names, so that no line crosses
+// a mark.
 func (s Scatter) draw(c *canvas, d draw.Canvas, p *plot.Plot) {
-	place := func(x, y float64) vg.Point { return vg.Point{X: d.X(p.X.Norm(x)), Y: d.Y(p.Y.Norm(y))} }
-	var spots []placed
-	var taken []rect
-	for _, o := range s.Spots {
-		if !s.drawable(o) {
-			continue
-		}
-		x, y := o.at()
-		m := place(x, y)
-		if o.X.Bounded && finite(o.X.Low, s.X.Log) && finite(o.X.High, s.X.Log) {
-			d.StrokeLine2(stroke(o.Ink, 1.5), max(place(o.X.Low, y).X, d.Min.X), m.Y, min(place(o.X.High, y).X, d.Max.X), m.Y)
-		}
-		if o.Below {
-			arrow(d, o.Ink, m)
-		} else if o.Y.Bounded && finite(o.Y.Low, s.Y.Log) && finite(o.Y.High, s.Y.Log) {
-			d.StrokeLine2(stroke(o.Ink, 1.5), m.X, max(place(x, o.Y.Low).Y, d.Min.Y), m.X, min(place(x, o.Y.High).Y, d.Max.Y))
-		}
-		spots, taken = append(spots, placed{o, m}), append(taken, around(m, o.Below))
+	spots := s.place(d, p)
+	line := func(ink Ink, width, x0, y0, x1, y1 float64) {
+		d.StrokeLine2(stroke(ink, width), vg.Length(x0), vg.Length(y0), vg.Length(x1), vg.Length(y1))
+	}
+	height := func(v float64) float64 {
+		return math.Min(math.Max(d.Y(p.Y.Norm(v)).Points(), d.Min.Y.Points()), d.Max.Y.Points())
 	}
 	for _, o := range spots {
-		drawMark(d, o.Shape, o.at, spotRadius, o.Ink, o.Hollow)
-		c.target(o.at, 16, 16, o.Tip)
+		if o.lane > o.y {
+			line(o.Ink, 0.75, o.x, o.y, o.x, o.lane+3)
+		}
+		line(o.Ink, 1.5, o.low, o.lane, o.high, o.lane)
+		if o.Below {
+			arrow(d, o.Ink, vg.Point{X: vg.Length(o.x), Y: vg.Length(o.y)})
+		} else if o.Y.Bounded && finite(o.Y.Low, s.Y.Log) && finite(o.Y.High, s.Y.Log) {
+			line(o.Ink, 1.5, o.x, height(o.Y.Low), o.x, height(o.Y.High))
+		}
 	}
-	// From the right to the left: a name begins over its mark, so that the line to a
-	// name in a higher lane passes on the left of those that have theirs.
-	sort.SliceStable(spots, func(i, k int) bool { return spots[i].at.X > spots[k].at.X })
-	for i, o := range spots {
-		taken = append(taken, s.name(d, spots, i, o, taken)...)
+	for _, o := range spots {
+		at := vg.Point{X: vg.Length(o.x), Y: vg.Length(o.y)}
+		drawMark(d, o.Shape, at, spotRadius, o.Ink, o.Hollow)
+		c.target(at, 16, 16, o.Tip)
+		d.FillText(lettering(noteSize, false, o.Ink, text.XLeft, text.YCenter), vg.Point{X: vg.Length(o.left), Y: vg.Length(o.lane)}, o.Name)
 	}
 }
 
@@ -172,69 +186,79 @@ func (r rect) meets(o rect) bool {
 	return r.left < o.right && o.left < r.right && r.bottom < o.top && o.bottom < r.top
 }
 
-// around is what a mark takes, with its arrow.
-func around(m vg.Point, below bool) rect {
-	x, y := m.X.Points(), m.Y.Points()
-	r := rect{x - spotRadius - 2, y - spotRadius - 2, x + spotRadius + 2, y + spotRadius + 2}
-	if below {
-		r.bottom = y - arrowLength - 2
-	}
-	return r
+// span is what a spot's interval takes, label what its name does, stem the line from
+// the mark up to them.
+func (o placed) span() rect {
+	return rect{math.Min(o.low, o.x-2), o.lane - halfLane, math.Max(o.high, o.x+2), o.lane + halfLane}
 }
 
-// name writes a spot's name at the nearest free place above or below its mark, with
-// a thin line to it where it stands apart, and returns what both take.
-func (s Scatter) name(d draw.Canvas, spots []placed, i int, o placed, taken []rect) []rect {
-	width := textWidth(o.Name, noteSize, false)
-	left := o.at.X.Points() - width/2
-	for k, other := range spots {
-		x, apart := other.at.X.Points(), math.Abs((other.at.Y - o.at.Y).Points())
-		if k != i && x > left-spotRadius && x < left+width+spotRadius && apart < nameLanes*lineHeight/2 {
-			left = o.at.X.Points() - spotRadius // a neighbour: no room for the middle
-			break
-		}
-	}
-	left = math.Max(math.Min(left, d.Max.X.Points()-width), d.Min.X.Points()+3)
-	best, line := s.room(d, o, left, width, taken)
-	if line.top > line.bottom {
-		d.StrokeLine2(stroke(o.Ink, 0.75), o.at.X, vg.Length(line.bottom), o.at.X, vg.Length(line.top))
-	}
-	d.FillText(lettering(noteSize, false, o.Ink, text.XLeft, text.YCenter), vg.Point{X: vg.Length(left), Y: vg.Length((best.bottom + best.top) / 2)}, o.Name)
-	return []rect{best, line}
+func (o placed) label() rect {
+	return rect{o.left - 3, o.lane - halfLane, o.left + o.width + 3, o.lane + halfLane}
 }
 
-// nameLanes is how many lines of names are tried above and below a mark.
-const nameLanes = 12
+func (o placed) stem() rect { return rect{o.x - 1, o.y, o.x + 1, o.lane} }
 
-// room finds the place of a name, and of the line between it and its mark, which
-// has no height where the name is beside it.
-func (s Scatter) room(d draw.Canvas, o placed, left, width float64, taken []rect) (name, line rect) {
-	x, y := o.at.X.Points(), o.at.Y.Points()
-	above, below := y+spotRadius+5, y-spotRadius-5
+// mark is what the mark takes, with its arrow.
+func (o placed) mark() rect {
+	const r = spotRadius + 2
+	taken := rect{o.x - r, o.y - r, o.x + r, o.y + r}
 	if o.Below {
-		below = y - arrowLength - 5
+		taken.bottom = o.y - arrowLength - 2
 	}
-	for lane := range nameLanes {
-		apart := float64(lane) * lineHeight
-		up := rect{left - 3, above + apart, left + width + 3, above + apart + lineHeight}
-		down := rect{left - 3, below - apart - lineHeight, left + width + 3, below - apart}
-		for _, try := range []struct{ name, line rect }{
-			{up, rect{x - 1, above, x + 1, up.bottom}}, {down, rect{x - 1, down.top, x + 1, below}},
-		} {
-			if try.name.bottom >= d.Min.Y.Points() && try.name.top <= d.Max.Y.Points()+labelAbove/2 &&
-				!meetsAny(try.name, taken) && (lane == 0 || !meetsAny(try.line, taken)) {
-				return try.name, try.line
-			}
-		}
-	}
-	return rect{left - 3, above, left + width + 3, above + lineHeight}, rect{} // better over another name than not at all
+	return taken
 }
 
-func meetsAny(r rect, taken []rect) bool {
-	for _, t := range taken {
-		if r.meets(t) {
+// collides reports whether two spots would be hard to read together. Stems and
+// intervals may pass under marks, which lie where they lie; nothing crosses a name.
+func (o placed) collides(q placed) bool {
+	for _, p := range [][2]placed{{o, q}, {q, o}} {
+		if p[0].label().meets(p[1].label()) || p[0].label().meets(p[1].span()) || p[0].label().meets(p[1].stem()) || p[0].label().meets(p[1].mark()) || p[0].span().meets(p[1].span()) {
 			return true
 		}
 	}
 	return false
+}
+
+// place finds a lane and a side for the name of each spot, from the right to the
+// left: names stand on the right of their intervals, so that the stem to a higher
+// lane passes on the left of the names below it.
+func (s Scatter) place(d draw.Canvas, p *plot.Plot) (out []placed) {
+	across := func(v float64) float64 {
+		return math.Min(math.Max(d.X(p.X.Norm(v)).Points(), d.Min.X.Points()), d.Max.X.Points())
+	}
+	for _, o := range s.Spots {
+		if !s.drawable(o) {
+			continue
+		}
+		x, y := o.at()
+		q := placed{Spot: o, x: across(x), y: d.Y(p.Y.Norm(y)).Points(), width: textWidth(o.Name, noteSize, false)}
+		if q.low, q.high = q.x, q.x; o.X.Bounded && finite(o.X.Low, s.X.Log) && finite(o.X.High, s.X.Log) {
+			q.low, q.high = across(o.X.Low), across(o.X.High)
+		}
+		out = append(out, q)
+	}
+	sort.SliceStable(out, func(i, k int) bool { return out[i].x > out[k].x })
+	for i := range out {
+		out[i].settle(out[:i], d.Min.X.Points(), d.Max.Y.Points())
+	}
+	return out
+}
+
+// settle takes the lowest lane in which the spot collides with none of the others, with
+// its name behind its interval, or before it where no lane has room for that. A name
+// behind always fits the margin.
+func (o *placed) settle(others []placed, leftmost, top float64) {
+	behind, before := math.Max(o.high, o.x+spotRadius)+7, math.Min(o.low, o.x-spotRadius)-7-o.width
+	for _, left := range []float64{behind, math.Max(before, leftmost)} {
+		o.left, o.lane = left, o.y
+		for range mostLanes {
+			if !slices.ContainsFunc(others, o.collides) {
+				return
+			}
+			if o.lane += spotLane; o.lane > top+halfLane {
+				break
+			}
+		}
+	}
+	o.left, o.lane = behind, o.y // better over another name than not at all
 }

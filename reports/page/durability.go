@@ -25,7 +25,7 @@ func durability(v *view) (Panel, error) {
 		Lead: fmt.Sprintf("Each trial puts one broker with a topic for every cell under load, brings the %s at a random moment, starts the broker again and reads everything. "+
 			"A trial counts once for each cell, however many records it lost: records within one are not independent.", faultWords(d.Fault)),
 		Caption: fmt.Sprintf("n = %d trials per cell; across: %s; up: share of trials that lost an acknowledged record, Clopper–Pearson 95 %% interval. "+
-			"None seen is no zero: the arrow starts at the one-sided 95 %% bound.", d.Done, throughputWords(e)),
+			"None seen is no zero: the arrow starts at the one-sided 95 %% bound. Names and horizontal intervals stand above their mark where they would lie over each other.", d.Done, throughputWords(e)),
 	}
 	keys := inks(e)
 	p.Figures = append(p.Figures, draw("Throughput without a fault against the chance of a loss", keys.legend(), tradeoff(v, e, d, keys)))
@@ -154,7 +154,7 @@ func tradeoff(v *view, e *dataset.Experiment, d *result.Durability, keys looks) 
 		Describe: lossTitle(d) + ".",
 		X:        chart.AxisSpec{Label: "records per second acknowledged without a fault", Format: chart.Count},
 		Y: chart.AxisSpec{Label: fmt.Sprintf("chance that a %s loses an acknowledged record", faultWords(d.Fault)), Log: true, Format: chart.Percent,
-			Min: 0.01, Max: 1.25, Ticks: percents(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)},
+			Min: 0.01, Max: topOfChance, Ticks: percents(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)},
 	}
 	least := 1.0
 	for i := range d.Cells {
@@ -181,6 +181,9 @@ func tradeoff(v *view, e *dataset.Experiment, d *result.Durability, keys looks) 
 	}
 	return s
 }
+
+// topOfChance leaves room above 100 % for names and intervals that are set apart.
+const topOfChance = 4.5
 
 func percents(values ...float64) (out []chart.Tick) {
 	for _, v := range values {
@@ -234,7 +237,7 @@ func durabilityNotes(d *result.Durability) []string {
 	}
 	if d.Fault == result.PowerCut {
 		out = append(out, "The cut is made of the broker's own files: what it synced stays, of what it did not a random part of sectors or pages. "+
-			"What the system writes back by itself within seconds is not taken as durable, so that a cell that leaves flushing to it loses here what it would lose at worst.")
+			"What the system writes back by itself within seconds is not taken as durable, so that a cell that leaves flushing to it is shown near its worst.")
 	}
 	return append(out, "Throughput was measured apart, with the machine to the cell alone and batches of the raw driver; the trials run all cells at once at a fixed rate.")
 }
