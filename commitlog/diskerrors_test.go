@@ -25,6 +25,8 @@ func TestErrorsOfTheDisk(t *testing.T) {
 		{"sync fails once", vfs.Fault{Op: vfs.OpSync, Path: "*.log", Nth: 1, Err: syscall.EIO}, (*world).flush, true},
 		{"sync of the directory fails once", vfs.Fault{Op: vfs.OpSyncDir, Nth: 1, Err: syscall.EIO}, (*world).rollAndFlush, true},
 		{"index write fails", vfs.Fault{Op: vfs.OpWrite, Path: "*.index", Nth: 1, Err: syscall.EIO}, (*world).rollAndFlush, true},
+		{"full disk for an index when sealing", vfs.Fault{Op: vfs.OpWrite, Path: "*.index", Nth: 1, Err: syscall.ENOSPC}, (*world).rollAndFlush, false},
+		{"full disk for a snapshot when sealing", vfs.Fault{Op: vfs.OpWrite, Path: "*.snapshot.tmp", Nth: 1, Err: syscall.ENOSPC}, (*world).rollAndFlush, false},
 		{"snapshot fails", vfs.Fault{Op: vfs.OpCreate, Path: "*.snapshot.tmp", Nth: 1, Err: fault}, (*world).rollAndFlush, true},
 		{"epoch checkpoint fails", vfs.Fault{Op: vfs.OpRename, Path: "leader-epoch-checkpoint.tmp", Nth: 1, Err: syscall.ENOSPC},
 			func(w *world) error { return w.AssignEpoch(80, w.LogEndOffset()) }, false},

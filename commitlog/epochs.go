@@ -67,3 +67,16 @@ func (l *Log) changeEpochs(change func(c *epoch.Cache) bool) error {
 	l.viewMu.Unlock()
 	return nil
 }
+
+// forgetEpochs drops what the leader epochs know of offsets before start; mu is
+// held. Nothing is written: an append must not wait for the disk here, and Open
+// drops the same of what the checkpoint has.
+func (l *Log) forgetEpochs(start int64) {
+	var next epoch.Cache
+	next.Load(l.epochs.Entries())
+	if next.TruncateStart(start) {
+		l.viewMu.Lock()
+		l.epochs = next
+		l.viewMu.Unlock()
+	}
+}

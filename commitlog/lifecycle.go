@@ -73,7 +73,9 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, x := range l.sealing {
-		err = errors.Join(err, x.appender.Close())
+		if !x.closed {
+			err = errors.Join(err, x.appender.Close())
+		}
 	}
 	l.sealing = nil
 	err = errors.Join(err, l.appender.Close())

@@ -75,7 +75,7 @@ type Log struct {
 	indexer  indexer          // of the active segment
 	age      segmentAge
 	// sealing are rolled segments whose appender is still open, oldest first.
-	sealing   []sealing
+	sealing   []*sealing
 	producers *producer.State
 	// buffers is the argument of Appender.Append, kept to save an allocation.
 	buffers [1][]byte

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"tidemark/commitlog/epoch"
 )
 
 // ApplyRetention removes, oldest first, the segments that lie wholly before the
@@ -22,14 +20,17 @@ import (
 func (l *Log) ApplyRetention(now time.Time, highWatermark int64) (deleted int, err error) {
 	l.maintenance.Lock()
 	defer l.maintenance.Unlock()
-	if err := l.sealAll(); err != nil {
-		return 0, err
+	if err := l.sealAll(); err != nil && !errors.As(err, &noRoomError{}) {
+		return 0, err // On a full disk, what is sealed can still make room.
 	}
-	v := l.snapshot()
+	l.mu.Lock()
+	v, unsealed := l.snapshot(), len(l.sealing)
+	l.mu.Unlock()
 	n, err := l.expired(&v, now.UnixMilli(), highWatermark)
 	if err != nil {
 		return 0, fmt.Errorf("retention: %w", err)
 	}
+	n = min(n, len(v.segments)-1-unsealed)
 	if err := l.dropFirst(n); err != nil {
 		return 0, fmt.Errorf("retention: %w", err)
 	}
@@ -123,9 +124,9 @@ func (l *Log) dropFirst(n int) error {
 		v.start = start
 		v.generation++
 	})
-	err := l.changeEpochs(func(c *epoch.Cache) bool { return c.TruncateStart(start) })
+	l.forgetEpochs(start)
 	l.mu.Unlock()
-	return errors.Join(err, l.doom(dropped))
+	return l.doom(dropped)
 }
 
 // doom renames the files of segments that are out of the view and has them
@@ -187,7 +188,8 @@ func (l *Log) AdvanceLogStart(offset int64) error {
 		return nil
 	}
 	l.publish(func(v *view) { v.start = offset })
-	return l.changeEpochs(func(c *epoch.Cache) bool { return c.TruncateStart(offset) })
+	l.forgetEpochs(offset)
+	return nil
 }
 
 // ExpireProducers forgets the producers not seen for producer.id.expiration.ms

@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -54,6 +55,9 @@ type sealing struct {
 	next int64
 	// snapshot is the producer state at next.
 	snapshot []byte
+	// closed: the batches are on stable storage and the appender is closed, and
+	// only the side files are missing.
+	closed bool
 }
 
 // maxBacklog bounds how many rolled segments wait to be sealed; an append that
@@ -106,7 +110,7 @@ func (l *Log) roll(o *Options, base, nowMs int64) error {
 	}
 	l.indexer.seal()
 	former.size.Store(l.view.position)
-	l.sealing = append(l.sealing, sealing{
+	l.sealing = append(l.sealing, &sealing{
 		segment: former, appender: l.appender, next: base, snapshot: producer.Encode(l.producers.Entries()),
 	})
 	l.backlog.Store(int32(len(l.sealing)))
@@ -178,7 +182,8 @@ func (l *Log) sealRolled() {
 	_ = l.sealAll() // Kept as the log's failure; the next append reports it.
 }
 
-// sealAll seals all rolled segments; maintenance is held.
+// sealAll seals all rolled segments; maintenance is held. Where the disk has no
+// room for the side files of one, it and those after it wait for the next call.
 func (l *Log) sealAll() error {
 	for {
 		l.mu.Lock()
@@ -189,7 +194,7 @@ func (l *Log) sealAll() error {
 		next := l.sealing[0]
 		l.mu.Unlock()
 		if err := l.seal(next); err != nil {
-			return l.fail(err)
+			return l.sealFailed(err)
 		}
 		l.mu.Lock()
 		l.sealing = l.sealing[1:]
@@ -199,20 +204,61 @@ func (l *Log) sealAll() error {
 	}
 }
 
-func (l *Log) seal(x sealing) error {
-	if err := x.appender.Flush(); err != nil {
-		return fmt.Errorf("seal: %w", err)
+// noRoomError says that a side file did not fit on a full disk; nothing is lost by
+// writing it later.
+type noRoomError struct{ error }
+
+// Unwrap returns the disk's error.
+func (e noRoomError) Unwrap() error { return e.error }
+
+// sealFailed decides what a failed seal means.
+func (l *Log) sealFailed(err error) error {
+	if errors.As(err, &noRoomError{}) {
+		return err
 	}
-	if err := x.appender.Close(); err != nil {
-		return fmt.Errorf("seal: %w", err)
+	return l.fail(err)
+}
+
+// seal finishes one rolled segment, or what a former call left undone.
+func (l *Log) seal(x *sealing) error {
+	if !x.closed {
+		if err := x.appender.Flush(); err != nil {
+			return fmt.Errorf("seal: %w", err)
+		}
+		if err := x.appender.Close(); err != nil {
+			return fmt.Errorf("seal: %w", err)
+		}
+		x.closed = true
+	}
+	if err := x.segment.writeIndexes(); err != nil {
+		return sealError(err)
 	}
 	if err := x.segment.sync(); err != nil {
 		return fmt.Errorf("seal: %w", err)
 	}
 	if err := vfs.WriteFileAtomic(l.fs, l.path(FileName(x.next, SnapshotSuffix)), x.snapshot); err != nil {
-		return fmt.Errorf("seal: %w", err)
+		return sealError(err)
 	}
 	return nil
+}
+
+// sealError is the error of a side file that is written whole again.
+func sealError(err error) error {
+	err = fmt.Errorf("seal: %w", err)
+	if vfs.IsFull(err) {
+		return noRoomError{err}
+	}
+	return err
+}
+
+// writeIndexes gives the files all entries of the indexes, which stay in memory
+// where there is no room.
+func (s *segment) writeIndexes() error {
+	if err := s.acquire(); err != nil {
+		return err
+	}
+	defer s.release()
+	return errors.Join(s.offsets.Flush(), s.times.Flush())
 }
 
 // sync puts the segment's three files on stable storage.

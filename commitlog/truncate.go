@@ -83,7 +83,7 @@ func (l *Log) TruncateFullyAndStartAt(offset int64) error {
 func (l *Log) sealLate() error {
 	for len(l.sealing) > 0 {
 		if err := l.seal(l.sealing[0]); err != nil {
-			return l.fail(err)
+			return l.sealFailed(err)
 		}
 		l.sealing = l.sealing[1:]
 		l.backlog.Store(int32(len(l.sealing)))
