@@ -137,6 +137,9 @@ func (a *appender) copyIn(position int64, buf []byte) error {
 		position += n
 		buf = buf[n:]
 	}
+	if position >= a.windows.ahead {
+		a.windows.prepare(a.file, a.allocated, nil)
+	}
 	return nil
 }
 
@@ -148,7 +151,21 @@ func (a *appender) advance(position, need int64) error {
 			return err
 		}
 	}
+	a.allocateAhead(position)
 	return a.windows.advance(a.file, position, a.allocated)
+}
+
+// allocateAhead makes the file long enough for the window after the one at
+// position, so that it can be made present; in the file's first window nobody
+// knows yet whether there will be a next. It is a help: an append that needs the
+// space meets the error, and tells.
+func (a *appender) allocateAhead(position int64) {
+	if a.windows.current == nil || a.allocated >= position&^(windowSize-1)+2*windowSize {
+		return
+	}
+	if to := a.nextAllocation(a.allocated); to > a.allocated && vfs.Allocate(a.file, a.allocated, to) == nil {
+		a.allocated = to
+	}
 }
 
 // allocate makes the file long enough for end, by a whole step or, where the

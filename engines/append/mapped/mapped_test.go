@@ -72,7 +72,7 @@ func TestAllocationSteps(t *testing.T) {
 	a, f := start(t, vfs.OS{}, 80<<20)
 	wantLength(t, f, 0)
 	for _, step := range []struct{ append, length int64 }{
-		{1, 16 << 20}, {16<<20 - 1, 16 << 20}, {1, 32 << 20}, {16 << 20, 64 << 20}, {32 << 20, 80 << 20}, {16 << 20, 80<<20 + vfs.PageSize},
+		{1, 16 << 20}, {16<<20 - 1, 32 << 20}, {1, 32 << 20}, {16 << 20, 64 << 20}, {32 << 20, 80 << 20}, {16 << 20, 80<<20 + vfs.PageSize},
 	} {
 		mustAppend(t, a, int(step.append))
 		wantLength(t, f, step.length)
