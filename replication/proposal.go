@@ -80,43 +80,55 @@ func (r *Replica) isrRefused(ev *Event, out []Effect) []Effect {
 
 // WithoutLagging appends to set the ISR without the members that have not caught
 // up for replica.lag.time.max.ms (Partition.getOutOfSyncReplicas), and says
-// whether that left somebody out. The leader stays.
+// whether that left somebody out; where it did not, set is as it was. The leader
+// stays.
 func (r *Replica) WithoutLagging(set []Member) (left []Member, dropped bool) {
-	for _, m := range r.isr {
-		if p := findPeer(r.followers, m.Broker); p != nil && !r.keepsUp(p) {
-			dropped = true
-			continue
-		}
-		set = append(set, m)
+	if !slices.ContainsFunc(r.isr, r.lags) {
+		return set, false
 	}
-	return set, dropped
-}
-
-// WithCaughtUp appends to set the ISR and, where the replica whose fetch is being
-// answered may join it, that one: it has everything below the high watermark and
-// everything from before this leader epoch (the high watermark of a new leader
-// may be older than what was acknowledged). It says whether anybody joined. A
-// member whose broker came back under another broker epoch joins anew.
-func (r *Replica) WithCaughtUp(set []Member) (grown []Member, joined bool) {
-	set = append(set, r.isr...)
-	for i := range r.followers {
-		p := &r.followers[i]
-		at := Find(set, p.Broker)
-		if at >= 0 && (set[at].BrokerEpoch == NoBrokerEpoch || set[at].BrokerEpoch == p.BrokerEpoch) || !r.mayJoin(p) {
-			continue
-		}
-		m := Member{Broker: p.Broker, BrokerEpoch: p.BrokerEpoch, Dir: p.Dir}
-		if planted.Is(planted.JoinWithoutBrokerEpoch) {
-			m.BrokerEpoch = NoBrokerEpoch
-		}
-		if at >= 0 {
-			set[at] = m
-		} else {
+	for _, m := range r.isr {
+		if !r.lags(m) {
 			set = append(set, m)
 		}
-		joined = true
 	}
-	return set, joined
+	return set, true
+}
+
+func (r *Replica) lags(m Member) bool {
+	p := findPeer(r.followers, m.Broker)
+	return p != nil && !r.keepsUp(p)
+}
+
+// WithCaughtUp appends to set the ISR and the replica whose fetch is being
+// answered, if it may join it: it has everything below the high watermark and
+// everything from before this leader epoch (the high watermark of a new leader
+// may be older than what was acknowledged). It says whether it joined; where it
+// did not, set is as it was. A member whose broker came back under another broker
+// epoch joins anew.
+func (r *Replica) WithCaughtUp(set []Member) (grown []Member, joined bool) {
+	p := findPeer(r.followers, r.fetcher)
+	if p == nil || !r.mayJoin(p) {
+		return set, false
+	}
+	at := Find(r.isr, p.Broker)
+	if at >= 0 && (r.isr[at].BrokerEpoch == NoBrokerEpoch || r.isr[at].BrokerEpoch == p.BrokerEpoch) {
+		return set, false
+	}
+	return append(set, r.with(at, p)...), true
+}
+
+// with is the ISR with the peer in it, in the place at if it has one.
+func (r *Replica) with(at int, p *Peer) []Member {
+	set := slices.Clone(r.isr)
+	m := Member{Broker: p.Broker, BrokerEpoch: p.BrokerEpoch, Dir: p.Dir}
+	if planted.Is(planted.JoinWithoutBrokerEpoch) {
+		m.BrokerEpoch = NoBrokerEpoch
+	}
+	if at < 0 {
+		return append(set, m)
+	}
+	set[at] = m
+	return set
 }
 
 // mayJoin is Partition.isFollowerInSync, of the replica whose fetch is being

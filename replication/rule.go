@@ -41,13 +41,11 @@ func (Common) AdvanceAck(r *Replica) int64 {
 
 // ProposeISR is the ISR without who lags and with who caught up.
 func (Common) ProposeISR(r *Replica, set []Member) ([]Member, Why) {
-	set, dropped := r.WithoutLagging(set)
-	if dropped {
-		return set, Lagging
+	if left, dropped := r.WithoutLagging(set); dropped {
+		return left, Lagging
 	}
-	set, joined := r.WithCaughtUp(set[:0])
-	if joined {
-		return set, CaughtUp
+	if grown, joined := r.WithCaughtUp(set); joined {
+		return grown, CaughtUp
 	}
 	return set, 0
 }

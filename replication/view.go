@@ -65,7 +65,8 @@ func (r *Replica) Admits() bool { return r.role == Leader && r.rule.Admits(r) }
 // replica.lag.time.max.ms.
 func (r *Replica) KeepsUp(p *Peer) bool { return r.keepsUp(p) }
 
-// MayJoin reports whether the peer may be proposed for the ISR.
+// MayJoin reports whether the peer may be proposed for the ISR: its fetch is being
+// answered, and it has what a member must have.
 func (r *Replica) MayJoin(p *Peer) bool { return r.mayJoin(p) }
 
 // Status implements Machine.

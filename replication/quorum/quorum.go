@@ -95,22 +95,22 @@ func (rule) AdvanceAck(r *replication.Replica) int64 { return r.HighWatermark() 
 
 // ProposeISR records the directory of a replica that has a full copy.
 func (rule) ProposeISR(r *replication.Replica, set []replication.Member) ([]replication.Member, replication.Why) {
-	set, why := append(set, r.ISR()...), replication.Why(0)
 	peers := r.Peers()
 	for i := range peers {
 		p := &peers[i]
-		if votesFor(r, p.Broker, p.Dir) || p.Dir == (replication.DirID{}) || !r.MayJoin(p) {
+		if !r.MayJoin(p) || p.Dir == (replication.DirID{}) || votesFor(r, p.Broker, p.Dir) {
 			continue
 		}
+		set = append(set, r.ISR()...)
 		m := replication.Member{Broker: p.Broker, BrokerEpoch: p.BrokerEpoch, Dir: p.Dir}
 		if at := replication.Find(set, p.Broker); at >= 0 {
 			set[at] = m
 		} else {
 			set = append(set, m)
 		}
-		why = replication.Copied
+		return set, replication.Copied
 	}
-	return set, why
+	return set, 0
 }
 
 // Admits is true: who has no majority waits.

@@ -19,7 +19,7 @@ func whole(spec replication.Spec) error {
 	}
 	m := spec.New(config(1))
 	if m == nil {
-		return errors.New("New returns nothing")
+		return errors.New("there is no machine")
 	}
 	if s := m.Status(); s.Role != replication.Idle || s.LogEndOffset != 0 || s.HighWatermark != 0 {
 		return fmt.Errorf("a new machine is %s with log end %d and high watermark %d", s.Role, s.LogEndOffset, s.HighWatermark)
@@ -104,7 +104,7 @@ func appendStyle(spec replication.Spec) error {
 	for range events {
 		out := m.Step(o.next(buffer), append(buffer[:0], kept))
 		if len(out) == 0 || !reflect.DeepEqual(out[0], kept) {
-			return errors.New("Step drops or changes the effects that it was given")
+			return errors.New("effects that were given to Step are dropped or changed")
 		}
 		buffer = out
 	}
