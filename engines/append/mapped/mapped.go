@@ -84,7 +84,7 @@ func open(f engines.File, size int64, o engines.AppendOptions) (engines.Appender
 		return nil, fmt.Errorf("open %s: %d valid bytes claimed, %d are there", f.Name(), size, length)
 	}
 	a := &appender{file: f, segmentBytes: o.SegmentBytes, size: size, allocated: length, syncer: vfs.NewSyncer(f)}
-	a.windows.onDemand = o.NoPrefault
+	a.windows.onDemand, a.windows.ahead = o.NoPrefault, never
 	if length > size {
 		if err := a.trim(); err != nil {
 			return nil, err
