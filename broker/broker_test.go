@@ -284,7 +284,10 @@ func TestTelemetry(t *testing.T) {
 		"/debug/pprof/":          {"goroutine"},
 		"/debug/pprof/goroutine": {""},
 		"/metrics": {"tidemark_connections ", "tidemark_parked_requests ", "tidemark_request_seconds_count{", "go_goroutines ",
-			"tidemark_received_bytes_total ", `tidemark_connections_closed_total{reason="frame"} 0`},
+			"tidemark_received_bytes_total ", `tidemark_connections_closed_total{reason="frame"} 0`,
+			// Acknowledged and, under flush=os, in nobody's way to the disk.
+			"tidemark_durability_debt_records 10\n", `,topic="`, "tidemark_partition_durability_debt_records{"},
+		"/debt": {"10\n"},
 	} {
 		status, body := get(t, "http://"+b.MetricsAddr()+path)
 		if status != http.StatusOK {

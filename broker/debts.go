@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"tidemark/broker/replica"
 )
 
 // debts collects the durability debt when it is asked for: two loads a
@@ -26,13 +28,22 @@ func (d debts) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (d debts) Collect(to chan<- prometheus.Metric) {
-	total := int64(0)
-	for _, t := range d.broker.replicas.Topics() {
+	total := d.broker.eachDebt(func(p *replica.Partition, debt int64) {
+		to <- prometheus.MustNewConstMetric(partitionDebt, prometheus.GaugeValue, float64(debt), p.Topic.Name, strconv.Itoa(int(p.Index)))
+	})
+	to <- prometheus.MustNewConstMetric(totalDebt, prometheus.GaugeValue, float64(total))
+}
+
+// durabilityDebt is the sum over all partitions, in records.
+func (b *Broker) durabilityDebt() int64 { return b.eachDebt(func(*replica.Partition, int64) {}) }
+
+func (b *Broker) eachDebt(see func(p *replica.Partition, debt int64)) (total int64) {
+	for _, t := range b.replicas.Topics() {
 		for _, p := range t.Partitions() {
 			debt := p.DurabilityDebt()
+			see(p, debt)
 			total += debt
-			to <- prometheus.MustNewConstMetric(partitionDebt, prometheus.GaugeValue, float64(debt), t.Name, strconv.Itoa(int(p.Index)))
 		}
 	}
-	to <- prometheus.MustNewConstMetric(totalDebt, prometheus.GaugeValue, float64(total))
+	return total
 }

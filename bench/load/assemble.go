@@ -122,7 +122,7 @@ func (o *Outcome) rows(sp *span, window []*cell, w *sampling, warmUp cell) {
 			a, b := w.samples[i], w.samples[i+1]
 			r.BrokerCPUNs = b.broker.UserNs + b.broker.SysNs - a.broker.UserNs - a.broker.SysNs
 			r.ClientCPUNs = b.client.UserNs + b.client.SysNs - a.client.UserNs - a.client.SysNs
-			r.BrokerRSS = b.broker.RSSAnonBytes
+			r.BrokerRSS, r.Debt = b.broker.RSSAnonBytes, b.debt
 		}
 		o.Rows = append(o.Rows, r)
 	}
@@ -130,7 +130,7 @@ func (o *Outcome) rows(sp *span, window []*cell, w *sampling, warmUp cell) {
 
 func row(phase string, endMs, lengthMs int64, c *cell) result.Row {
 	r := result.Row{TMs: endMs, Phase: phase, LengthMs: lengthMs, Offered: c.offered, Accepted: c.accepted,
-		Acked: c.acked, Failed: c.failed, Consumed: c.consumed, WireBytes: c.wire}
+		Acked: c.acked, Failed: c.failed, Consumed: c.consumed, WireBytes: c.wire, Debt: -1}
 	latency := c.response
 	if latency == nil {
 		latency = c.service

@@ -20,6 +20,13 @@ type Probe interface {
 	Machine() Machine
 }
 
+// Debtor is a Probe that knows the target's durability debt too.
+type Debtor interface {
+	// Debt is how many records the target has acknowledged and not synced; −1
+	// where that is unknown.
+	Debt() int64
+}
+
 // Machine is accumulated CPU time of the whole machine; zero is unknown.
 type Machine struct{ TotalNs, IdleNs, StealNs int64 }
 
@@ -33,6 +40,7 @@ type Usage struct {
 type sample struct {
 	at             int64
 	broker, client Usage
+	debt           int64
 }
 
 // sampling reads a probe at the start of the window, at the end of every
@@ -48,7 +56,11 @@ type sampling struct {
 }
 
 func take(p Probe) sample {
-	return sample{at: schedule.Now(), broker: p.Broker(), client: p.Client()}
+	s := sample{at: schedule.Now(), broker: p.Broker(), client: p.Client(), debt: -1}
+	if d, ok := p.(Debtor); ok {
+		s.debt = d.Debt()
+	}
+	return s
 }
 
 // watch samples until the span is closed or ctx is done; the result is complete

@@ -14,7 +14,7 @@ import (
 
 func TestSeriesRoundTrip(t *testing.T) {
 	in := []Row{{TMs: 250, Phase: "warmup", LengthMs: 250, Offered: 1, Accepted: 2, Acked: 3, Failed: 4, Consumed: 5, WireBytes: 6,
-		P50Ns: 7, P99Ns: 8, MaxNs: 9, BrokerCPUNs: 10, ClientCPUNs: 11, BrokerRSS: 12}, {Phase: "fetch"}}
+		P50Ns: 7, P99Ns: 8, MaxNs: 9, BrokerCPUNs: 10, ClientCPUNs: 11, BrokerRSS: 12, Debt: 13}, {Phase: "fetch", Debt: -1}}
 	var text bytes.Buffer
 	if err := WriteSeries(&text, in); err != nil {
 		t.Fatal(err)
@@ -27,10 +27,14 @@ func TestSeriesRoundTrip(t *testing.T) {
 		t.Errorf("rows differ (-want +got):\n%s", diff)
 	}
 	later := strings.Replace(text.String(), "\n", ",added_later\n", 1)
-	later = strings.Replace(later, ",12\n", ",12,99\n", 1)
+	later = strings.Replace(later, ",13\n", ",13,99\n", 1)
 	later = strings.TrimSuffix(later, "\n") + ",99\n"
 	if out, err = ReadSeries(strings.NewReader(later)); err != nil || len(out) != 2 {
 		t.Errorf("a later column: %v, %v", out, err)
+	}
+	earlier := strings.NewReplacer(",durability_debt_records\n", "\n", ",13\n", "\n", ",-1\n", "\n").Replace(text.String())
+	if out, err = ReadSeries(strings.NewReader(earlier)); err != nil || len(out) != 2 || out[0].Debt != -1 || out[0].BrokerRSS != 12 {
+		t.Errorf("a series from before the debt: %+v, %v", out, err)
 	}
 	if _, err := ReadSeries(strings.NewReader(strings.Replace(text.String(), "acked", "acks", 1))); err == nil {
 		t.Error("a renamed column was read")

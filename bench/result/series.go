@@ -28,15 +28,22 @@ type Row struct {
 	BrokerCPUNs int64 // user and system
 	ClientCPUNs int64
 	BrokerRSS   int64 // anonymous bytes
+	// Debt is the durability debt at the end of the interval: records that were
+	// acknowledged and not synced. −1 is unknown.
+	Debt int64
 }
 
 // columns is the header of series.csv and the order of Row.
 var columns = []string{"t_ms", "phase", "length_ms", "offered", "accepted", "acked", "failed", "consumed",
-	"wire_bytes", "p50_ns", "p99_ns", "max_ns", "broker_cpu_ns", "client_cpu_ns", "broker_rss_anon_bytes"}
+	"wire_bytes", "p50_ns", "p99_ns", "max_ns", "broker_cpu_ns", "client_cpu_ns", "broker_rss_anon_bytes",
+	"durability_debt_records"}
+
+// firstColumns is how many columns a series has at least; the others came later.
+const firstColumns = 15
 
 func (r *Row) numbers() []*int64 {
 	return []*int64{&r.TMs, &r.LengthMs, &r.Offered, &r.Accepted, &r.Acked, &r.Failed, &r.Consumed,
-		&r.WireBytes, &r.P50Ns, &r.P99Ns, &r.MaxNs, &r.BrokerCPUNs, &r.ClientCPUNs, &r.BrokerRSS}
+		&r.WireBytes, &r.P50Ns, &r.P99Ns, &r.MaxNs, &r.BrokerCPUNs, &r.ClientCPUNs, &r.BrokerRSS, &r.Debt}
 }
 
 // WriteSeries writes series.csv.
@@ -62,14 +69,15 @@ func WriteSeries(w io.Writer, rows []Row) error {
 }
 
 // ReadSeries reads series.csv. Columns behind the known ones are later
-// additions and ignored; a missing or renamed column is an error.
+// additions and ignored; of the first, a missing or renamed one is an error.
 func ReadSeries(r io.Reader) ([]Row, error) {
 	in := csv.NewReader(r)
 	head, err := in.Read()
 	if err != nil {
 		return nil, fmt.Errorf("header of series: %w", err)
 	}
-	for i, want := range columns {
+	known := max(firstColumns, min(len(columns), len(head)))
+	for i, want := range columns[:known] {
 		if i >= len(head) || head[i] != want {
 			return nil, fmt.Errorf("column %d of series is not %q", i+1, want)
 		}
@@ -83,9 +91,9 @@ func ReadSeries(r io.Reader) ([]Row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("series: %w", err)
 		}
-		row := Row{Phase: fields[1]}
+		row := Row{Phase: fields[1], Debt: -1}
 		numbers := append(fields[:1:1], fields[2:]...)
-		for i, n := range row.numbers() {
+		for i, n := range row.numbers()[:known-1] {
 			if *n, err = strconv.ParseInt(numbers[i], 10, 64); err != nil {
 				return nil, fmt.Errorf("series row %d: %w", len(rows)+1, err)
 			}

@@ -1,7 +1,10 @@
 package target
 
 import (
+	"fmt"
+	"net/http"
 	"os"
+	"time"
 
 	"github.com/prometheus/procfs"
 
@@ -13,7 +16,14 @@ type probe struct {
 	fs  procfs.FS
 	ok  bool
 	pid int
+	// debt is where the broker tells its durability debt; empty where nowhere.
+	debt   string
+	client http.Client
 }
+
+// debtPatience is how long a broker may take to tell its debt: the samples beside
+// it must not wait.
+const debtPatience = 200 * time.Millisecond
 
 // tickNs is the unit of CPU times in /proc: USER_HZ is 100 on every platform Go
 // runs on.
@@ -21,7 +31,24 @@ const tickNs = 10_000_000
 
 func newProbe(pid int) *probe {
 	fs, err := procfs.NewDefaultFS()
-	return &probe{fs: fs, ok: err == nil, pid: pid}
+	return &probe{fs: fs, ok: err == nil, pid: pid, client: http.Client{Timeout: debtPatience, Transport: &http.Transport{DisableKeepAlives: true}}}
+}
+
+// Debt implements load.Debtor.
+func (p *probe) Debt() int64 {
+	if p.debt == "" {
+		return -1
+	}
+	answer, err := p.client.Get(p.debt)
+	if err != nil {
+		return -1
+	}
+	defer answer.Body.Close() // Only read from.
+	var records int64
+	if _, err := fmt.Fscan(answer.Body, &records); err != nil || answer.StatusCode != http.StatusOK {
+		return -1
+	}
+	return records
 }
 
 // Broker implements load.Probe.

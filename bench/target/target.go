@@ -136,6 +136,9 @@ func (t *Target) start(ctx context.Context, o Options, args []string) error {
 	}
 	t.Readiness = time.Since(began)
 	t.probe = newProbe(c.pid())
+	if t.metrics != "" {
+		t.probe.debt = "http://" + t.metrics + "/debt"
+	}
 	return nil
 }
 

@@ -2,6 +2,8 @@ package target
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"syscall"
@@ -38,6 +40,31 @@ func loadOf(t *testing.T, broker string) workload.Load {
 		t.Fatal(err)
 	}
 	return s.Experiments[0].Cells()[0].Load
+}
+
+// TestDebtIsAsked: what the broker tells is the debt; anything else is unknown,
+// never 0.
+func TestDebtIsAsked(t *testing.T) {
+	status, answer := http.StatusOK, "42\n"
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		fmt.Fprint(w, answer)
+	}))
+	defer s.Close()
+	p := newProbe(0)
+	if got := p.Debt(); got != -1 {
+		t.Errorf("without metrics the debt is %d, want -1", got)
+	}
+	p.debt = s.URL
+	if got := p.Debt(); got != 42 {
+		t.Errorf("the debt is %d, want 42", got)
+	}
+	if answer = "page not found"; p.Debt() != -1 {
+		t.Error("no number passes for a debt")
+	}
+	if status, answer = http.StatusServiceUnavailable, "0"; p.Debt() != -1 {
+		t.Error("an error passes for no debt")
+	}
 }
 
 func TestProcessIsStartedMeasuredAndGone(t *testing.T) {
