@@ -27,9 +27,7 @@ func gates(d *result.Durability) []result.Gate {
 		return out
 	}
 	return append(out,
-		gate("the cut bites: cells that leave flushing to the system lose something", loses, func(c result.CellLoss) (bool, string) {
-			return c.Lossy > 0, counted(c)
-		}),
+		bites(loses),
 		gate("no trial loses more than the debt that the broker counted", d.Cells, func(c result.CellLoss) (bool, string) {
 			if c.Known < c.Trials {
 				return false, fmt.Sprintf("debt is known of %d of %d trials", c.Known, c.Trials)
@@ -40,6 +38,18 @@ func gates(d *result.Durability) []result.Gate {
 			return c.Debt.Max > 0 && c.DebtPerLoss > 0 && c.DebtPerLoss <= mostDebtPerLoss, fmt.Sprintf("mean debt is %.2f times the mean loss", c.DebtPerLoss)
 		}),
 	)
+}
+
+// bites holds where the cut takes something from every cell that lets it. A cut that
+// takes nothing would make all others look safe, so that one such cell is needed.
+func bites(loses []result.CellLoss) result.Gate {
+	g := gate("the cut bites: cells that leave flushing to the system lose something", loses, func(c result.CellLoss) (bool, string) {
+		return c.Lossy > 0, counted(c)
+	})
+	if len(loses) == 0 {
+		g.Holds, g.Why = false, "no cell leaves flushing to the system, so that nothing shows that the cut takes anything"
+	}
+	return g
 }
 
 // restarts holds where every fault was followed by a restart and a full read.

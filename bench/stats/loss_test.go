@@ -124,6 +124,16 @@ func TestGatesFail(t *testing.T) {
 	}
 }
 
+// TestACutNeedsAControl: where no cell can lose anything, a cut that takes nothing
+// would go unseen.
+func TestACutNeedsAControl(t *testing.T) {
+	e, trials := cuts(10)
+	e.Cells = e.Cells[1:]
+	if ok, why := GatesHold(Durability(e, planOf(10), trials, nil)); ok || !strings.Contains(why, "nothing shows that the cut takes anything") {
+		t.Errorf("gates without an os cell: %v, %s", ok, why)
+	}
+}
+
 // TestKillKeepsEverything: the page cache outlives a process, so that no cell may
 // lose anything by a kill.
 func TestKillKeepsEverything(t *testing.T) {
