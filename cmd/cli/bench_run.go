@@ -61,6 +61,9 @@ when what the trials of a suite show is not what it has to be.`,
 			}
 			if err == nil && summary.Interrupted {
 				err = fmt.Errorf("stopped after %d of %d runs", summary.Done, summary.Planned)
+				if d := summary.Durability; d != nil {
+					err = fmt.Errorf("%w and %d of %d trials", err, d.Done, d.Planned)
+				}
 			}
 			return err
 		},
