@@ -16,6 +16,12 @@ import (
 // begins as soon as a window is full, and what lies keptBytes behind the end of the
 // log, clean by then, is dropped: the next window finds the pages just given back.
 //
+// In a broker under 64 KiB batches on eight partitions, the last five of fifteen
+// seconds took 1.8 million records a second with the pages kept and 6.5 million so
+// (buffered), 1.9 and 5.4 (mapped); the first five 4.3 and 6.7, 5.2 and 5.6. Broker
+// time a million records fell from 0.21 to 0.09 core-seconds. One run each, other
+// programs on 63 % of the machine.
+//
 // Whoever fetches what was dropped reads it in order, in most cases: the windows
 // ahead of a reader are read ahead, and those it has left are dropped again.
 const (

@@ -443,3 +443,49 @@ func readSound(l *Log) error {
 		}
 	}
 }
+
+// TestBigFilesGoInSteps: a removed segment's file shrinks before it is unlinked, and
+// no lock of the log is held meanwhile.
+func TestBigFilesGoInSteps(t *testing.T) {
+	w := newWorld(t)
+	faulty := vfs.NewFaulty(w.fs)
+	w.fs, w.o.SegmentBytes, w.o.RetentionBytes, w.o.FileDeleteDelay = faulty, 3*shrinkBytes, 1, 0
+	w.open()
+	w.mustAppend(batch(1, 5), 0)
+	big := w.view.active()
+	if err := w.Roll(); err != nil {
+		t.Fatal(err)
+	}
+	w.mustAppend(batch(1, 5), 0)
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	big.size.Store(2*shrinkBytes + 1) // As if; the file is as sparse as one can be.
+	if err := big.file.Truncate(2*shrinkBytes + 1); err != nil {
+		t.Fatal(err)
+	}
+	var truncated, removed int
+	faulty.OnCall(func(op vfs.Op, path string) error {
+		if !strings.HasSuffix(path, LogSuffix+deletedSuffix) {
+			return nil
+		}
+		switch op {
+		case vfs.OpTruncate:
+			truncated++
+			w.mustAppend(batch(1, 5), 0)
+			if err := w.Flush(); err != nil {
+				t.Error(err)
+			}
+		case vfs.OpRemove:
+			removed++
+		}
+		return nil
+	})
+	if deleted, err := w.ApplyRetention(w.clock.Now(), w.LogEndOffset()); err != nil || deleted != 1 {
+		t.Fatalf("%d deleted, %v", deleted, err)
+	}
+	w.clock.Advance(time.Millisecond)
+	if truncated != 2 || removed != 1 {
+		t.Errorf("truncated %d times and removed %d times, want 2 and 1", truncated, removed)
+	}
+}

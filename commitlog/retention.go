@@ -163,12 +163,36 @@ func (l *Log) removeLater(segments []*segment) {
 func (l *Log) purge(segments []*segment) error {
 	var errs []error
 	for _, s := range segments {
-		errs = append(errs, s.close(), s.remove(deletedSuffix))
+		errs = append(errs, s.close())
+		s.shrink(s.name + deletedSuffix)
+		errs = append(errs, s.remove(deletedSuffix))
 	}
 	l.mu.Lock()
 	l.doomed = slices.DeleteFunc(l.doomed, func(s *segment) bool { return slices.Contains(segments, s) })
 	l.mu.Unlock()
 	return errors.Join(errs...)
+}
+
+// shrinkBytes is how much of a doomed file goes at a time. Whoever syncs another file
+// waits for what the journal has to say of this one: while 768 MiB were unlinked at
+// once for up to 192 ms, in steps of 64 MiB for up to 52 ms, and the whole took no
+// longer (ext4, a busy machine).
+const shrinkBytes = 64 << 20
+
+// shrink truncates a closed file that is to be removed, step by step. It is a help:
+// the removal takes what is left.
+func (s *segment) shrink(name string) {
+	if s.size.Load() <= shrinkBytes {
+		return
+	}
+	f, err := s.fs.Open(name)
+	if err != nil {
+		return
+	}
+	for size := s.size.Load() - shrinkBytes; size > 0 && err == nil; size -= shrinkBytes {
+		err = f.Truncate(size)
+	}
+	_ = f.Close() // Nothing was written to it.
 }
 
 // AdvanceLogStart makes offset the log start offset (DeleteRecords): earlier
