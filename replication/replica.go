@@ -1,7 +1,6 @@
 package replication
 
 import (
-	"slices"
 	"time"
 
 	"tidemark/commitlog/epoch"
@@ -241,7 +240,3 @@ func (r *Replica) latestEpoch() int32 {
 	}
 	return latest
 }
-
-// EpochEntries are the leader epochs of the log as the machine knows them, for
-// checkers; the slice is the caller's.
-func (r *Replica) EpochEntries() []epoch.Entry { return slices.Clone(r.epochs.Entries()) }

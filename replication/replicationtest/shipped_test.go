@@ -13,7 +13,7 @@ func TestShippedStrategies(t *testing.T) {
 	for _, spec := range catalog.Builtin().Specs() {
 		t.Run(spec.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := replicationtest.Check(spec, 150); err != nil {
+			if err := replicationtest.Check(spec, soundSeeds); err != nil {
 				t.Error(err)
 			}
 		})
