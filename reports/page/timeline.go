@@ -55,7 +55,7 @@ func (v *view) overTime(e *dataset.Experiment) (Figure, Table, error) {
 		Size:     chart.Size{Width: chart.Wide.Width, Height: 340},
 	}
 	t := Table{Name: heading(e), Columns: []Column{
-		text("cell"), num("block", ""), num("second", "s"), text("phase"), num("acknowledged", "records/s"), num("consumed", "records/s"), num("wire", "MB/s"), num("broker memory", "MiB"),
+		text("cell"), num("block", ""), num("second", "s"), text("phase"), num("acknowledged", "records/s"), num("consumed", "records/s"), num("wire", "MB/s"), num("broker memory", "MiB"), num("acknowledged, not synced", "records"),
 	}}
 	var missing error
 	warm := 0.0
@@ -129,6 +129,10 @@ func second(t *Table, cell string, block int, r result.Row) {
 	acked, consumed := perSecond(r.Acked, r), perSecond(r.Consumed, r)
 	wire := perSecond(r.WireBytes, r) / 1e6
 	rss := float64(r.BrokerRSS) / (1 << 20)
+	debt := nan
+	if r.Debt >= 0 {
+		debt = float64(r.Debt)
+	}
 	t.add("", word(cell), number(float64(block), fmt.Sprint(block)), number(float64(r.TMs)/1000, fmt.Sprintf("%.2f", float64(r.TMs)/1000)), word(r.Phase),
-		number(acked, chart.Count(acked)), number(consumed, chart.Count(consumed)), number(wire, chart.Plain(wire)), number(rss, chart.Plain(rss)))
+		number(acked, chart.Count(acked)), number(consumed, chart.Count(consumed)), number(wire, chart.Plain(wire)), number(rss, chart.Plain(rss)), number(debt, chart.Count(debt)))
 }
