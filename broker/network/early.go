@@ -150,6 +150,7 @@ func (in *input) peek() (front []byte, left int, ok bool, err error) {
 		}
 	}
 	if len(in.stash) < lengthBytes {
+		in.c.server.stats.Early[EarlyIncomplete].Add(1)
 		return nil, 0, false, nil
 	}
 	length := int32(binary.BigEndian.Uint32(in.stash))

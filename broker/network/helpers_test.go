@@ -30,7 +30,11 @@ func (b rawBody) AppendTo(dst []byte) []byte { return append(dst, b...) }
 func (b rawBody) ReadFrom([]byte) error      { return nil }
 func (b rawBody) RequestKind() kmsg.Request  { return nil }
 
-func reply(r *Request, body []byte) { r.Reply(wire.NewResponse(r.Header, rawBody(body))) }
+func reply(r *Request, body []byte) { r.Reply(newReply(r, string(body))) }
+
+func newReply(r *Request, body string) *wire.Response {
+	return wire.NewResponse(r.Header, rawBody(body))
+}
 
 func echo(r *Request) { reply(r, r.Body) }
 
