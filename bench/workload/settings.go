@@ -57,8 +57,9 @@ var Settings = []Setting{
 var topicNames = []string{"cleanup.policy", "compression.type", "compression.gzip.level", "compression.lz4.level", "compression.zstd.level",
 	"file.delete.delay.ms", "flush.messages", "flush.ms", "index.interval.bytes", "max.message.bytes",
 	"message.timestamp.type", "message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "min.insync.replicas",
+	"min.cleanable.dirty.ratio", "min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms",
 	"retention.bytes", "retention.ms", "segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms",
-	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
+	"storage.append.engine", "storage.append.inplace", "storage.mapped.prefault", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
 
 var brokerNames = []string{"queued.max.request.bytes", "queued.max.requests.per.connection", "socket.send.buffer.bytes",
 	"socket.receive.buffer.bytes", "socket.request.max.bytes", "log.segment.bytes", "log.retention.bytes", "message.max.bytes",
