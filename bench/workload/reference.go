@@ -14,20 +14,45 @@ func WriteMarkdown(w io.Writer) error {
 	for _, section := range []string{"workload", "client"} {
 		fmt.Fprintf(&b, "\n## %s\n\n| property | default | meaning |\n|---|---|---|\n", section)
 		for _, s := range Settings {
-			if s.Section != section {
-				continue
+			if s.Section == section {
+				writeSetting(&b, s)
 			}
-			byDefault := "`" + s.Default + "`"
-			if s.Default == "" {
-				byDefault = ""
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Name, byDefault, s.Doc)
 		}
+	}
+	b.WriteString(trialsHead)
+	for _, s := range trialFields {
+		writeSetting(&b, s)
 	}
 	b.WriteString(pageTail)
 	_, err := w.Write(b.Bytes())
 	return err
 }
+
+func writeSetting(b *bytes.Buffer, s Setting) {
+	byDefault := "`" + s.Default + "`"
+	if s.Default == "" {
+		byDefault = ""
+	}
+	fmt.Fprintf(b, "| `%s` | %s | %s |\n", s.Name, byDefault, s.Doc)
+}
+
+const trialsHead = `
+## trials
+
+A suite may end with faults, and with what they lose:
+
+` + "```yaml" + `
+trials: {of: batches, count: 60, fault: power_cut, rate: 2k/s}
+` + "```" + `
+
+The cells of one experiment become topics of one broker, which is put under load,
+meets the fault at a random moment, starts again and is read in full. Cells with
+` + "`storage.flush`" + ` batch or group must lose nothing that was acknowledged; in a power cut at
+least one cell with os is needed, to show that the cut takes something.
+
+| field | default | meaning |
+|---|---|---|
+`
 
 const pageHead = `# Suite files
 

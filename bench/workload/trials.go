@@ -30,6 +30,17 @@ type Trials struct {
 	resolved ResolvedTrials
 }
 
+// trialFields are the fields of the section in the order of the reference page.
+var trialFields = []Setting{
+	{Name: "of", Doc: "the experiment whose cells are tested; each is a topic of one broker"},
+	{Name: "count", Default: "60", Doc: "number of faults; every cell meets each of them"},
+	{Name: "fault", Default: result.PowerCut, Doc: "power_cut (the broker is killed and loses what it had not synced) or process_kill (its files stay)"},
+	{Name: "rate", Default: "2k/s", Doc: "records per second of each cell"},
+	{Name: "least", Default: "200ms", Doc: "shortest load before the fault"},
+	{Name: "most", Default: "1s", Doc: "longest load before the fault; the seed chooses between the two"},
+	{Name: "record.size", Default: "500B", Doc: "bytes of a record's value, at least the 32 of its header"},
+}
+
 // ResolvedTrials is the section with types and defaults.
 type ResolvedTrials struct {
 	// Experiment is the one whose cells are tested.
@@ -75,26 +86,26 @@ func (t *Trials) resolve(s *Spec) error {
 			return errorAt(t.Of.token, "trials: the cells of experiment %s differ in a broker property; one broker holds all of them", t.Of.Value)
 		}
 	}
-	r.Fault = or(t.Fault, result.PowerCut)
+	r.Fault = or(t.Fault, "fault")
 	if err := oneOf(result.PowerCut, result.ProcessKill)(r.Fault); err != nil {
 		return errorAt(t.Fault.token, "trials: fault: %v", err)
 	}
 	var err error
-	if r.Count, err = strconv.Atoi(or(t.Count, "60")); err != nil || r.Count < 1 || r.Count > maxTrials {
+	if r.Count, err = strconv.Atoi(or(t.Count, "count")); err != nil || r.Count < 1 || r.Count > maxTrials {
 		return errorAt(t.Count.token, "trials: count %q: want 1 to %d", t.Count.Value, maxTrials)
 	}
-	rate, err := ParseRate(or(t.Rate, "2k/s"))
+	rate, err := ParseRate(or(t.Rate, "rate"))
 	if err != nil || rate.Of != "" || rate.Saturating() {
 		return errorAt(t.Rate.token, "trials: rate %q: want a number of records per second", t.Rate.Value)
 	}
 	r.PerSecond = rate.PerSecond
-	if r.Least, err = time.ParseDuration(or(t.Least, "200ms")); err != nil || r.Least < 0 {
+	if r.Least, err = time.ParseDuration(or(t.Least, "least")); err != nil || r.Least < 0 {
 		return errorAt(t.Least.token, "trials: least %q: want a time", t.Least.Value)
 	}
-	if r.Most, err = time.ParseDuration(or(t.Most, "1s")); err != nil || r.Most < r.Least {
+	if r.Most, err = time.ParseDuration(or(t.Most, "most")); err != nil || r.Most < r.Least {
 		return errorAt(t.Most.token, "trials: most %q: want a time not below least", t.Most.Value)
 	}
-	size, err := ParseSize(or(t.RecordSize, "500B"))
+	size, err := ParseSize(or(t.RecordSize, "record.size"))
 	if err != nil || size < leastTrialBytes || size > 1<<20 {
 		return errorAt(t.RecordSize.token, "trials: record.size %q: want %d bytes to 1 MiB", t.RecordSize.Value, leastTrialBytes)
 	}
@@ -102,10 +113,15 @@ func (t *Trials) resolve(s *Spec) error {
 	return nil
 }
 
-// or is the text of the file, or the default where it has none.
-func or(t Text, otherwise string) string {
-	if t.Value == "" {
-		return otherwise
+// or is the text of the file, or the field's default where it has none.
+func or(t Text, field string) string {
+	if t.Value != "" {
+		return t.Value
 	}
-	return t.Value
+	for _, f := range trialFields {
+		if f.Name == field {
+			return f.Default
+		}
+	}
+	return ""
 }
