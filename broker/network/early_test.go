@@ -121,7 +121,7 @@ func TestEarlyIsTakenWhenAllIsThere(t *testing.T) {
 	release := make(chan struct{})
 	s := start(t, Options{}, &holding{h, release})
 	p := dial(t, s)
-	const frames, whole = 4, 2 // The first comes with the beginning of the second.
+	const frames = 4
 	for i := range int32(frames) {
 		p.send(requestOf(i, make([]byte, 12<<10)))
 	}
@@ -129,8 +129,9 @@ func TestEarlyIsTakenWhenAllIsThere(t *testing.T) {
 	for i := range int32(frames) {
 		p.wantResponse(i, string(make([]byte, 12<<10)))
 	}
-	if got := s.Stats().Early[EarlyTaken].Load(); got != frames-whole || h.handled != whole {
-		t.Errorf("%d requests were taken early and %d handled whole, want %d and %d", got, h.handled, frames-whole, whole)
+	// The first may have brought the beginning of the second.
+	if got := s.Stats().Early[EarlyTaken].Load(); got < frames-2 || got+int64(h.handled) != frames {
+		t.Errorf("%d requests were taken early and %d handled whole, want at least %d of %d early", got, h.handled, frames-2, frames)
 	}
 	if got := s.Stats().InFlightBytes.Load(); got != 0 {
 		t.Errorf("%d bytes are charged while nothing is received", got)
