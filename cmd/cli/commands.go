@@ -9,6 +9,7 @@ var commands = []func(*App) *cobra.Command{
 	newTopicsCommand,
 	newBenchCommand,
 	newReportCommand,
+	newSimCommand,
 	newDoctorCommand,
 	newLogCommand,
 	newEnginesCommand,

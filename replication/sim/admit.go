@@ -18,6 +18,7 @@ func (b *broker) propose(e replication.Effect) {
 	p := &b.proposal
 	*p = proposal{under: true, number: p.number + 1, epoch: e.LeaderEpoch, version: e.PartitionEpoch, members: e.Members}
 	b.traceISR("proposed", e.Members, e.PartitionEpoch, whyText(e.Why))
+	b.chaseJoin(b, e)
 	b.timer(proposalTimer, b.options.session/3).correlation = p.number
 	if b.options.ISRUpdate == "zookeeper" {
 		b.proposeToZooKeeper()

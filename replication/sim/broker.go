@@ -57,6 +57,7 @@ type process struct {
 	leader     int32
 	hw         int64
 	epochStart int64
+	chased     int32 // the epoch in which it was chased for its first commit
 	wasTold    *partitionState
 
 	fetch    fetcher
@@ -269,16 +270,14 @@ func (b *broker) stop() {
 	}
 }
 
-// crash ends the process; the page cache stays. Who asked it something hears
-// nothing.
+// crash ends the process; the page cache stays. What it had sent may still
+// arrive, and what was sent to it does not.
 func (b *broker) crash() {
 	if !b.up {
 		return
 	}
 	b.stop()
 	for other := range endpoints {
-		if endpoint(other) != b.end {
-			b.reset(b.end, endpoint(other))
-		}
+		b.net.links[other][b.end].generation++
 	}
 }

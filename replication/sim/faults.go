@@ -52,12 +52,15 @@ const (
 	// Chase: every leader is crashed soon after it took office, some of them cut
 	// off from the other replicas first.
 	Chase
+	// ChaseJoin: every replica that is proposed for the ISR loses its power or its
+	// disk, and is back before the controller hears of the proposal.
+	ChaseJoin
 	faultKinds
 )
 
 var faultNames = [faultKinds]string{
 	"crash", "power-cut", "wipe", "pause", "slow", "isolate", "cut-pair", "cut-one-way", "cut-zookeeper", "clog", "swizzle", "reset",
-	"zookeeper-down", "expire", "fsync-slow", "fsync-fail", "clean-restart", "move-leader", "chase",
+	"zookeeper-down", "expire", "fsync-slow", "fsync-fail", "clean-restart", "move-leader", "chase", "chase-join",
 }
 
 // String is the kind's name.
@@ -102,8 +105,13 @@ func planFaults(o Options, r *random) []Fault {
 		}
 	}
 	var faults []Fault
+	for _, k := range [...]FaultKind{Chase, ChaseJoin} { // some runs are all about it
+		if r.chance(120) {
+			faults = append(faults, Fault{Number: len(faults), Kind: k, At: r.between(50*ms, 500*ms), For: r.between(500*ms, 3*time.Second)})
+		}
+	}
 	if len(enabled) == 0 {
-		return nil
+		return faults
 	}
 	pace := r.between(120*ms, 800*ms)
 	for at := r.between(100*ms, 600*ms); at < o.safety*9/10; at += r.around(pace) {
@@ -225,6 +233,8 @@ func (w *world) setFault(f Fault, b, other *broker, on bool) {
 		b.fsyncSlow = on
 	case Chase:
 		w.chasing = on
+	case ChaseJoin:
+		w.chasingJoin = on
 	}
 }
 
@@ -233,9 +243,9 @@ func (w *world) chase(b *broker) {
 	if !w.chasing || w.healed {
 		return
 	}
-	in := w.random.between(0, 15*ms)
+	in := w.random.between(0, 45*ms)
 	if w.random.chance(500) {
-		in += 40 * ms
+		in += 10 * ms
 		for _, id := range w.replicas {
 			if e := endOf(id); e != b.end {
 				w.setCut(b.end, e, true)
@@ -247,6 +257,45 @@ func (w *world) chase(b *broker) {
 	j.kind, j.to = chaseTimer, b.end
 }
 
+// chaseJoin goes for the replicas that a proposal adds.
+func (w *world) chaseJoin(leader *broker, e replication.Effect) {
+	if !w.chasingJoin || w.healed || e.Why == replication.Lagging {
+		return
+	}
+	for _, m := range e.Members {
+		b := w.brokers[endOf(m.Broker)]
+		if b == leader || replication.Contains(w.zk.state.isr, m.Broker) || !b.up || b.paused {
+			continue
+		}
+		kind := PowerCut
+		if w.random.chance(500) {
+			kind = Wipe
+		}
+		if !w.options.Unsafe && !w.bearable(kind, b) {
+			return
+		}
+		w.faultCount[kind]++
+		w.traceFault("begin", kind, b, b)
+		b.kill(kind)
+		w.startLater(b, w.random.between(ms, 20*ms))
+		if c := leader.controllerEnd; c != harness && c != leader.end {
+			w.net.links[leader.end][c].clogged = w.now + w.random.between(0, 100*ms)
+		}
+	}
+}
+
+// chaseCommit goes for a leader at the moment its first commit in office stands.
+func (w *world) chaseCommit(b *broker) {
+	if !w.chasing || w.healed || b.chased == b.epoch {
+		return
+	}
+	b.chased = b.epoch
+	if w.random.chance(500) {
+		j := w.queue.add(w.now + w.random.between(1, ms))
+		j.kind, j.to = chaseTimer, b.end
+	}
+}
+
 func (w *world) onChase(b *broker) {
 	for _, id := range w.replicas {
 		if e := endOf(id); e != b.end {
@@ -256,7 +305,10 @@ func (w *world) onChase(b *broker) {
 	}
 	if b.up && !b.paused && !w.healed {
 		b.kill(Crash)
-		w.startLater(b, w.random.between(10*ms, 150*ms))
+		if s := b.lastSession; s != 0 && w.random.chance(700) {
+			w.endSession(s) // as if the session had been about to end
+		}
+		w.startLater(b, w.random.between(10*ms, 200*ms))
 	}
 }
 

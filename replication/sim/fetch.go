@@ -84,8 +84,6 @@ func (b *broker) answerFetch(e replication.Effect) {
 		b.reach[ReachFetchUnknownEpoch]++
 	case replication.StaleBrokerEpoch:
 		b.reach[ReachFetchStaleBroker]++
-	case replication.OffsetOutOfRange:
-		b.reach[ReachFetchOutOfRange]++
 	case replication.NoFailure:
 		b.world.onFetchServed(b, b.fetchKnows)
 		if e.DivergingEpoch != replication.NoEpoch {
@@ -127,9 +125,6 @@ func (b *broker) dropParked() {
 	}
 }
 
-// maxFetchRecords is how many batches an answer holds at most.
-const maxFetchRecords = 8
-
 func (b *broker) sendFetchAnswer(to endpoint) {
 	p := &b.parked[to]
 	p.waiting = false
@@ -142,7 +137,7 @@ func (b *broker) sendFetchAnswer(to endpoint) {
 	j.highWatermark, j.logEnd, j.recordEpoch, j.end = e.HighWatermark, b.log.end(), e.DivergingEpoch, e.DivergingEnd
 	if e.Failure == replication.NoFailure && e.DivergingEpoch == replication.NoEpoch {
 		if p.offset < b.log.end() {
-			end := min(b.log.end(), p.offset+maxFetchRecords)
+			end := min(b.log.end(), p.offset+b.options.fetchRecords)
 			j.entries = append(j.entries[:0], b.log.entries[p.offset:end]...)
 		}
 	}

@@ -115,6 +115,7 @@ func (w *world) onHighWatermark(b *broker, from int64) {
 		return
 	}
 	g := &w.ghost
+	w.chaseCommit(b)
 	known := int64(len(g.committed))
 	if end := min(b.hw, known); end > 0 && b.log.chainAt(end) != g.committed[end-1] {
 		w.violate("I4", "broker %d, leader of epoch %d: it commits up to %d what differs from what was committed, from offset %d on", b.id, b.epoch, b.hw, g.agreement(b))

@@ -65,6 +65,8 @@ type Options struct {
 	fsyncLow, fsyncHigh, writeback time.Duration
 	delayLow, delayHigh            time.Duration
 	dropPerMille                   int
+	// fetchRecords is how many batches an answer to a follower holds at most.
+	fetchRecords int64
 	// reclaim: a broker that starts again takes its old registration over instead
 	// of waiting until the session ends.
 	reclaim    bool
@@ -89,6 +91,7 @@ func expand(s Scenario, r *random) Options {
 	}
 	o.lag = r.between(150*ms, 400*ms)
 	o.reclaim = r.chance(600)
+	o.fetchRecords = [...]int64{1, 2, 8, 8}[r.below(4)]
 	if r.chance(300) {
 		o.dropPerMille = 1 + r.below(4)
 	}
@@ -111,6 +114,10 @@ func expand(s Scenario, r *random) Options {
 	}
 	if s.Row == "" {
 		o.Faults = planFaults(o, r)
+	} else { // a row's own faults only, and nothing reaches the disk by itself
+		o.dropPerMille, o.writeback, o.Unsafe = 0, time.Minute, true
+		o.session, o.reclaim = 400*ms, false
+		o.lag = min(o.lag, 250*ms)
 	}
 	if s.Keep != nil {
 		o.Faults = keep(o.Faults, s.Keep)
@@ -163,9 +170,9 @@ func keep(faults []Fault, numbers []int) []Fault {
 // String is the options in a line, the faults by number after it.
 func (o Options) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s brokers=%d producers=%d acks=%v min.insync.replicas=%d flush=%s isr.update=%s elr=%v unclean=%v unsafe=%v lag=%s drop=%d/1000 delay<=%s writeback=%s reclaim=%v",
+	fmt.Fprintf(&b, "%s brokers=%d producers=%d acks=%v min.insync.replicas=%d flush=%s isr.update=%s elr=%v unclean=%v unsafe=%v lag=%s drop=%d/1000 delay<=%s writeback=%s reclaim=%v fetch<=%d",
 		o.Strategy, o.Brokers, o.Producers, o.Acks, o.MinISR, o.Flush, o.ISRUpdate, o.ELR, o.Unclean, o.Unsafe, o.lag.Round(ms), o.dropPerMille,
-		o.delayHigh.Round(ms/10), o.writeback.Round(ms), o.reclaim)
+		o.delayHigh.Round(ms/10), o.writeback.Round(ms), o.reclaim, o.fetchRecords)
 	for _, f := range o.Faults {
 		fmt.Fprintf(&b, "\n  %s", f)
 	}

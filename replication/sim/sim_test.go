@@ -1,54 +1,203 @@
 package sim
 
 import (
+	"bufio"
 	"context"
 	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
+	"tidemark/internal/trace"
 	"tidemark/replication/catalog"
 )
 
 var (
-	seedFlag  = flag.Uint64("seed", 0, "play this seed only and print its trace")
-	onlyFlag  = flag.String("only", "", "")
-	tailFlag  = flag.Int("tail", 200, "")
-	seedsFlag = flag.Int("seeds", 300, "seeds of each strategy")
+	seedFlag     = flag.Uint64("seed", 0, "play this seed of -strategy and print its last events (TestReplay)")
+	strategyFlag = flag.String("strategy", "isr", "the strategy of -seed")
+	tailFlag     = flag.Int("tail", 200, "how many events of -seed are printed")
 )
 
-func TestSeeds(t *testing.T) {
-	for _, spec := range catalog.Builtin().Specs() {
-		t.Run(spec.Name, func(t *testing.T) {
-			bad := 0
-			for seed := uint64(1); seed <= uint64(*seedsFlag); seed++ {
-				r := Run(context.Background(), seed, Scenario{Spec: spec})
-				if r.Violation != nil {
-					t.Errorf("seed %d: %v", seed, r.Violation)
-					if bad++; bad > 8 {
-						return
-					}
-				}
-			}
-		})
+// simTime is how long TestMany plays, all strategies together: SIMTIME, as
+// scripts/test.sh sets it.
+func simTime(t *testing.T) time.Duration {
+	text := os.Getenv("SIMTIME")
+	if text == "" {
+		return 4 * time.Second
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("SIMTIME: %v", err)
+	}
+	return d
+}
+
+// floor is how many seeds a run with SIMTIME has to reach.
+const floor = 20000
+
+// TestCorpus plays every seed that ever failed.
+func TestCorpus(t *testing.T) {
+	for _, line := range lines(t, "testdata/corpus.txt") {
+		name, _, _ := strings.Cut(line, " ")
+		strategy, seed := parse(t, name)
+		if r := Run(context.Background(), seed, Scenario{Spec: find(t, strategy)}); r.Violation != nil {
+			t.Errorf("%s: %v", line, r.Violation)
+		}
 	}
 }
 
-func TestOneSeed(t *testing.T) {
-	for _, spec := range catalog.Builtin().Specs() {
-		if *onlyFlag != "" && spec.Name != *onlyFlag {
+// TestMany plays seeds of every strategy in equal parts of the time. What no
+// seed reaches is not tested: the generator has to reach all of it.
+func TestMany(t *testing.T) {
+	budget := simTime(t)
+	seeds, first := 0, uint64(1)
+	if text := os.Getenv("SIMFROM"); text != "" {
+		from, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("SIMFROM: %v", err)
+		}
+		first = from
+	}
+	var all Total
+	specs := catalog.Builtin().Specs()
+	for _, spec := range specs {
+		ctx, stop := context.WithTimeout(t.Context(), budget/time.Duration(len(specs)))
+		s := Scenario{Spec: spec}
+		total := Many{Scenario: s, From: first, Seeds: 1 << 30, StopAfter: 5}.Run(ctx)
+		stop()
+		seeds += total.Seeds
+		all.Merge(total)
+		t.Logf("%s: %d seeds, %d events, %d violations, %d beyond the promise", spec.Name, total.Seeds, total.Events, len(total.Violations), total.Exceeded)
+		for _, v := range total.Violations {
+			report(t, s, v)
+		}
+		if spec.Promise != 0 || total.Exceeded == 0 {
 			continue
 		}
-		tail := NewTail(*tailFlag)
-		r := Record(context.Background(), *seedFlag, Scenario{Spec: spec}, tail)
-		t.Logf("%s %d events, %d acked, kinds %d, violation %v", r.Options, r.Events, r.Acked, r.Kinds, r.Violation)
-		if testing.Verbose() {
-			for _, l := range tail.Lines() {
-				t.Log(l)
-			}
+		if total.Exceeded*20 > total.Seeds {
+			t.Errorf("%s: faults of %d of %d seeds exceeded the promise: what they would find is excused", spec.Name, total.Exceeded, total.Seeds)
 		}
-		for i, n := range r.Reach {
-			if n > 0 {
-				t.Logf("%-50s %d", Reach(i), n)
+	}
+	fmt.Printf("simulation: %d seeds, %d events, %d violations\n", seeds, all.Events, len(all.Violations))
+	enough(t, all)
+	if os.Getenv("SIMTIME") != "" && seeds < floor {
+		t.Errorf("%d seeds in %s on %d cores, want at least %d", seeds, budget, runtime.GOMAXPROCS(0), floor)
+	}
+}
+
+// enough looks at the generator: runs are long, mixed, and reach everything.
+func enough(t *testing.T, all Total) {
+	t.Helper()
+	if all.ThreeKinds*2 < all.Seeds {
+		t.Errorf("%d of %d seeds had three kinds of fault, want half", all.ThreeKinds, all.Seeds)
+	}
+	if all.Thin > 0 {
+		t.Errorf("%d seeds had fewer than 2,000 events", all.Thin)
+	}
+	for _, r := range Reaches() {
+		if all.Seeds >= 4000 && all.ReachedIn[r]*1000 < all.Seeds/4 {
+			t.Errorf("%q was reached by %d of %d seeds: the generator hardly gets there", r, all.ReachedIn[r], all.Seeds)
+		}
+	}
+}
+
+// report prints a violation with a smaller run that shows it too.
+func report(t *testing.T, s Scenario, v Result) {
+	t.Helper()
+	small, result := Shrink(context.Background(), v.Seed, s, v)
+	tail := NewTail(*tailFlag)
+	Record(context.Background(), v.Seed, small, tail)
+	t.Errorf("seed %d: %v\nreplay: tidemark sim replay %s:%d\n        go test ./replication/sim -run TestReplay -strategy %s -seed %d\nsettings: %s\nshrunk to: %s\nits last events:\n  %s",
+		v.Seed, v.Violation, s.Spec.Name, v.Seed, s.Spec.Name, v.Seed, v.Options, result.Options, strings.Join(tail.Lines(), "\n  "))
+}
+
+// TestReplay prints the last events of -seed.
+func TestReplay(t *testing.T) {
+	tail := NewTail(*tailFlag)
+	r := Record(context.Background(), *seedFlag, Scenario{Spec: find(t, *strategyFlag)}, tail)
+	if *seedFlag != 0 {
+		t.Logf("%s\n  %s", r.Options, strings.Join(tail.Lines(), "\n  "))
+	}
+	if r.Violation != nil {
+		t.Error(r.Violation)
+	}
+}
+
+// counter counts events and hashes them.
+type counter struct {
+	n    int
+	hash uint64
+}
+
+func (c *counter) Write(e *trace.Event) {
+	c.n++
+	for _, b := range trace.AppendJSON(nil, e) {
+		c.hash = c.hash*1099511628211 ^ uint64(b)
+	}
+}
+
+// TestReplaysExactly: a seed is a run, whether somebody watches it or not.
+func TestReplaysExactly(t *testing.T) {
+	for _, spec := range catalog.Builtin().Specs() {
+		for seed := uint64(1); seed <= 10; seed++ {
+			var first, second counter
+			a := Record(context.Background(), seed, Scenario{Spec: spec}, &first)
+			b := Record(context.Background(), seed, Scenario{Spec: spec}, &second)
+			c := Run(context.Background(), seed, Scenario{Spec: spec})
+			if first != second || a.Events != b.Events {
+				t.Errorf("%s:%d: two runs differ: %d and %d events", spec.Name, seed, a.Events, b.Events)
+			}
+			if a.Events != c.Events || a.Reach != c.Reach {
+				t.Errorf("%s:%d: watching changes the run: %d and %d events", spec.Name, seed, a.Events, c.Events)
 			}
 		}
 	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if r := Run(ctx, 1, Scenario{Spec: find(t, "isr")}); !r.Interrupted || r.Violation != nil {
+		t.Errorf("an ended context: %+v", r)
+	}
+}
+
+func lines(t testing.TB, path string) []string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }() // only read
+	var out []string
+	for s := bufio.NewScanner(file); s.Scan(); {
+		if line := strings.TrimSpace(s.Text()); line != "" && line[0] != '#' {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func parse(t testing.TB, name string) (strategy string, seed uint64) {
+	t.Helper()
+	strategy, number, _ := strings.Cut(name, ":")
+	seed, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		t.Fatalf("%q: %v", name, err)
+	}
+	return strategy, seed
+}
+
+func BenchmarkRun(b *testing.B) {
+	spec := find(b, "isr")
+	b.ReportAllocs()
+	events := 0
+	for seed := uint64(1); b.Loop(); seed++ {
+		events += Run(context.Background(), seed, Scenario{Spec: spec}).Events
+	}
+	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
 }

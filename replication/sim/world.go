@@ -27,10 +27,11 @@ type world struct {
 	assignment    []replication.Member
 	sessionsArmed bool
 
-	faultsOn, healed, draining, chasing bool
-	faultCount                          [faultKinds]int
-	running                             []Fault
-	script                              *script
+	faultsOn, healed, draining bool
+	chasing, chasingJoin       bool
+	faultCount                 [faultKinds]int
+	running                    []Fault
+	script                     *script
 
 	ghost     ghost
 	touched   uint32
