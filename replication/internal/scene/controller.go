@@ -107,7 +107,7 @@ func (c *state) tell(s *Scene, b *broker) {
 // decide is the controller's word on the proposal that waits.
 func (c *controller) decide(s *Scene, word string) error {
 	p := c.proposal
-	if p == nil {
+	if p == nil || c.leader == replication.NoBroker {
 		return fmt.Errorf("nothing is proposed")
 	}
 	c.proposal = nil

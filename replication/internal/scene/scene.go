@@ -80,9 +80,13 @@ func (s *Scene) say(format string, args ...any) {
 }
 
 func (s *Scene) command(name string, args []string) error {
-	switch name {
-	case "cluster":
+	if name == "cluster" {
 		return s.cluster(args)
+	}
+	if len(s.brokers) == 0 {
+		return fmt.Errorf("there is no cluster yet")
+	}
+	switch name {
 	case "tick":
 		return s.tick(args)
 	case "commit", "refuse", "stale":
@@ -171,13 +175,18 @@ func (s *Scene) cluster(args []string) (err error) {
 func (s *Scene) option(name, value string, count *int) (err error) {
 	switch name {
 	case "brokers":
-		*count, err = strconv.Atoi(value)
+		if *count, err = strconv.Atoi(value); err == nil && (*count < 1 || *count > 9) {
+			err = fmt.Errorf("%d brokers", *count)
+		}
 	case "min":
 		s.cfg.MinISR, err = strconv.Atoi(value)
 	case "lag":
 		s.cfg.LagTimeMax, err = time.ParseDuration(value)
 	case "truncation":
-		s.cfg.Truncation = map[string]replication.Truncation{"hw": replication.ByHighWatermark}[value]
+		s.cfg.Truncation = replication.ByEpoch
+		if value == replication.ByHighWatermark.String() {
+			s.cfg.Truncation = replication.ByHighWatermark
+		}
 	case "flush":
 		s.cfg.SyncedAcks = value != "os"
 	case "elr":
