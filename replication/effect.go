@@ -27,8 +27,9 @@ const (
 	AckLeader
 	// AckAll: producers with acks=all may be answered up to Offset.
 	AckAll
-	// FailWaiters: every producer with acks=all that still waits below Offset is
-	// answered with Failure.
+	// FailWaiters: every producer that still waits below Offset is answered with
+	// Failure: whatever its acks with NotLeader, acks=all only with
+	// NotEnoughReplicasAfterAppend.
 	FailWaiters
 	// ProposeISR: have Members written as the ISR, if leader epoch and partition
 	// epoch are still LeaderEpoch and PartitionEpoch (Why); then tell

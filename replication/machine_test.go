@@ -511,7 +511,7 @@ func TestStatusBeforeAnybodyFetched(t *testing.T) {
 	r.lead(1)
 	r.append(1, 1)
 	s := r.Status()
-	if s.Waiting != "2 has not fetched yet, 3 has not fetched yet" || s.Followers[1].Lag != replication.NoOffset || !s.Admits {
+	if s.Waiting != "2 has not fetched yet (waited for another 10s), 3 has not fetched yet (waited for another 10s)" || s.Followers[1].Lag != replication.NoOffset || !s.Admits {
 		t.Errorf("%+v", s)
 	}
 }

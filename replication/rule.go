@@ -62,5 +62,5 @@ func (Common) Waiting(r *Replica) string {
 	if !r.EnoughInSync() {
 		return r.DescribeTooFew()
 	}
-	return r.DescribeBehind(func(p *Peer) bool { return Contains(r.Maximal(), p.Broker) })
+	return r.DescribeBehind(func(p *Peer) bool { return Contains(r.Maximal(), p.Broker) }, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Config is what the replica is configured with now.
@@ -104,23 +105,32 @@ func (r *Replica) DescribeTooFew() string {
 }
 
 // DescribeBehind names who holds the high watermark back: the leader's own disk,
-// and the peers that count and have nothing over it.
-func (r *Replica) DescribeBehind(counts func(*Peer) bool) string {
+// and the peers that count and have nothing over it. What more is to be said of a
+// peer comes from note, which may be nil.
+func (r *Replica) DescribeBehind(counts func(*Peer) bool, note func(*Peer) string) string {
 	var who []string
 	if r.Counted() <= r.hw {
 		who = append(who, fmt.Sprintf("the leader synced %d", r.Counted()))
 	}
 	for i := range r.followers {
-		if p := &r.followers[i]; counts(p) && p.LogEnd <= r.hw {
-			who = append(who, p.describe())
+		p := &r.followers[i]
+		if !counts(p) || p.LogEnd > r.hw {
+			continue
 		}
+		text := fmt.Sprintf("%d fetched %d", p.Broker, p.LogEnd)
+		if p.LogEnd == NoOffset {
+			text = fmt.Sprintf("%d has not fetched yet", p.Broker)
+		}
+		if note != nil {
+			text += note(p)
+		}
+		who = append(who, text)
 	}
 	return strings.Join(who, ", ")
 }
 
-func (p *Peer) describe() string {
-	if p.LogEnd == NoOffset {
-		return fmt.Sprintf("%d has not fetched yet", p.Broker)
-	}
-	return fmt.Sprintf("%d fetched %d", p.Broker, p.LogEnd)
+// Patience is how long the peer may go on without catching up before it lags;
+// negative once it does.
+func (r *Replica) Patience(p *Peer) time.Duration {
+	return p.LastCaughtUp + r.cfg.LagTimeMax - r.now
 }

@@ -9,6 +9,9 @@
 package isr
 
 import (
+	"fmt"
+	"time"
+
 	"tidemark/replication"
 	"tidemark/replication/internal/planted"
 )
@@ -51,10 +54,18 @@ func counts(r *replication.Replica, p *replication.Peer) bool {
 	return replication.Contains(r.Maximal(), p.Broker) || r.KeepsUp(p)
 }
 
-// Waiting also names who is waited for without being in the set yet.
+// Waiting also names who is waited for without being in the set yet, and says how
+// long it will be.
 func (rule) Waiting(r *replication.Replica) string {
 	if !r.EnoughInSync() {
 		return r.DescribeTooFew()
 	}
-	return r.DescribeBehind(func(p *replication.Peer) bool { return counts(r, p) })
+	return r.DescribeBehind(
+		func(p *replication.Peer) bool { return counts(r, p) },
+		func(p *replication.Peer) string {
+			if left := r.Patience(p); left >= 0 {
+				return fmt.Sprintf(" (waited for another %v)", left.Round(100*time.Millisecond))
+			}
+			return " (lags)"
+		})
 }

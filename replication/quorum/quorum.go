@@ -122,7 +122,7 @@ func (rule) ControlBatch() bool { return !planted.Is(planted.NoControlBatch) }
 // Waiting counts the voters that have more than the high watermark.
 func (rule) Waiting(r *replication.Replica) string {
 	next := max(r.HighWatermark(), r.EpochStart()) + 1
-	behind := r.DescribeBehind(func(p *replication.Peer) bool { return p.LogEnd < next })
+	behind := r.DescribeBehind(func(p *replication.Peer) bool { return p.LogEnd < next }, nil)
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d of %d voters have offset %d, %d are needed", holders(r, next), r.Assigned(), next-1, needed(r))
 	if behind != "" {

@@ -279,6 +279,20 @@ func (s *Scene) answerFetch(leader *broker, e replication.Effect) {
 	}
 }
 
+// latest is ListOffsets: a leader that may not know the true high watermark yet
+// says so, lest offsets seem to go back (KIP-207).
+func (b *broker) latest(s *Scene) error {
+	switch st := b.machine.Status(); {
+	case st.Role != replication.Leader:
+		return fmt.Errorf("NOT_LEADER_OR_FOLLOWER")
+	case st.HighWatermark < st.EpochStart:
+		return fmt.Errorf("OFFSET_NOT_AVAILABLE: %d is below %d, where epoch %d began", st.HighWatermark, st.EpochStart, st.LeaderEpoch)
+	default:
+		s.say("latest offset %d", st.HighWatermark)
+	}
+	return nil
+}
+
 func (b *broker) ack(s *Scene, to int64, all bool) {
 	var done []string
 	b.waiting = slices.DeleteFunc(b.waiting, func(w waiter) bool {
@@ -296,9 +310,10 @@ func (b *broker) ack(s *Scene, to int64, all bool) {
 
 func (b *broker) fail(s *Scene, e replication.Effect) {
 	b.waiting = slices.DeleteFunc(b.waiting, func(w waiter) bool {
-		if w.end <= e.Offset {
+		told := w.end <= e.Offset && (w.all || e.Failure == replication.NotLeader)
+		if told {
 			s.say("%d answers for %s: %s", b.id, w.name, failures[e.Failure])
 		}
-		return w.end <= e.Offset
+		return told
 	})
 }

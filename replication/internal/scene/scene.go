@@ -25,6 +25,7 @@
 //	                                the one before it
 //	disk 2 slow / flush 2           syncs wait for flush lines
 //	show                            logs and offsets; ¦ is the high watermark
+//	latest 1                        the latest offset, as ListOffsets tells it
 //	why                             why the high watermark stands
 //	check                           whether the leader has what was acknowledged or
 //	                                readable
@@ -133,6 +134,7 @@ var verbs = map[string]func(s *Scene, b *broker, args []string) error{
 	"tell":    func(s *Scene, b *broker, _ []string) error { s.ctl.state.tell(s, b); return nil },
 	"late":    func(s *Scene, b *broker, _ []string) error { s.ctl.before.tell(s, b); return nil },
 	"disk":    func(_ *Scene, b *broker, args []string) error { b.slowDisk = slices.Contains(args, "slow"); return nil },
+	"latest":  func(s *Scene, b *broker, _ []string) error { return b.latest(s) },
 	"flush":   func(s *Scene, b *broker, _ []string) error { b.flush(s); return nil },
 }
 
