@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -19,12 +18,7 @@ import (
 // error either way; done ends it before anything else is printed.
 func newProgress(app *App, calibrates bool) (p run.Progress, done func()) {
 	lines := &lineProgress{w: app.Err, calibrates: calibrates}
-	file, ok := app.Err.(*os.File)
-	if !ok {
-		return lines, func() {}
-	}
-	info, err := file.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("TERM") == "dumb" {
+	if !onTerminal(app.Err) {
 		return lines, func() {}
 	}
 	bar := &barProgress{lineProgress: lines}
