@@ -37,8 +37,8 @@ func (s *sample) storage(name string, trials int) {
 					Sent: 2100, Acked: 2000, Unknown: 100, Read: 2050, UnavailableMs: 110}
 				if flush == "os" {
 					t.Debt = int64(900 + 10*n)
-					if t.Lost, t.RecoveryPointMs = t.Debt-int64(100*k), 480; k == 2 && n%2 == 0 {
-						t.Lost, t.RecoveryPointMs = 0, 0
+					if t.Lost, t.LossWindowMs = t.Debt-int64(100*k), 480; k == 2 && n%2 == 0 {
+						t.Lost, t.LossWindowMs = 0, 0
 					}
 				}
 				s.trials = append(s.trials, t)

@@ -41,11 +41,11 @@ type CellLoss struct {
 	// Loss is the probability that a fault loses an acknowledged record.
 	Loss  Probability `json:"loss"`
 	Acked int64       `json:"acked"` // over all trials
-	// Records and RecoveryPointMs are what a trial lost, those that lost nothing
+	// Records and LossWindowMs are what a trial lost, those that lost nothing
 	// included as 0.
-	Records         Spread `json:"lost_records"`
-	RecoveryPointMs Spread `json:"recovery_point_ms"`
-	UnavailableMs   Spread `json:"unavailable_ms"`
+	Records       Spread `json:"lost_records"`
+	LossWindowMs  Spread `json:"loss_window_ms"`
+	UnavailableMs Spread `json:"unavailable_ms"`
 	// Debt is the broker's count at the fault; its Known is how many trials have
 	// one. Beyond is in how many of them more was lost than that.
 	Debt   Spread `json:"debt_records"`

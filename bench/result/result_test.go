@@ -67,7 +67,7 @@ func FuzzReadSeries(f *testing.F) {
 func sampleTrials() []Trial {
 	return []Trial{
 		{Number: 0, Seed: 1 << 63, Fault: PowerCut, Torn: "sector", Acks: "all", PhaseMs: 1, Cell: "c", Label: "a, \"b\"", Sent: 2, Acked: 3, Failed: 4,
-			Unknown: 5, Read: 6, Lost: 7, Duplicate: 8, Reordered: 9, Corrupt: 10, Phantom: 11, Inconsistent: 12, RecoveryPointMs: 13, UnavailableMs: 14, Debt: -1},
+			Unknown: 5, Read: 6, Lost: 7, Duplicate: 8, Reordered: 9, Corrupt: 10, Phantom: 11, Inconsistent: 12, LossWindowMs: 13, UnavailableMs: 14, Debt: -1},
 		{Number: 1, Fault: ProcessKill},
 	}
 }

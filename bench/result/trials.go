@@ -50,9 +50,9 @@ type Trial struct {
 	Corrupt      int64 `json:"corrupt"`
 	Phantom      int64 `json:"phantom"`
 	Inconsistent int64 `json:"inconsistent"`
-	// RecoveryPointMs is from the acknowledgement of the earliest lost record to
+	// LossWindowMs is from the acknowledgement of the earliest lost record to
 	// the fault, 0 where nothing was lost.
-	RecoveryPointMs int64 `json:"recovery_point_ms"`
+	LossWindowMs int64 `json:"loss_window_ms"`
 	// UnavailableMs is from the restart to the first answer about the cell's
 	// topic; the time that the harness took between fault and restart is not in it.
 	UnavailableMs int64 `json:"unavailable_ms"`
@@ -91,7 +91,7 @@ var trialColumns = []struct {
 	{name: "corrupt", number: func(t *Trial) *int64 { return &t.Corrupt }},
 	{name: "phantom", number: func(t *Trial) *int64 { return &t.Phantom }},
 	{name: "inconsistent", number: func(t *Trial) *int64 { return &t.Inconsistent }},
-	{name: "recovery_point_ms", number: func(t *Trial) *int64 { return &t.RecoveryPointMs }},
+	{name: "loss_window_ms", number: func(t *Trial) *int64 { return &t.LossWindowMs }},
 	{name: "unavailable_ms", number: func(t *Trial) *int64 { return &t.UnavailableMs }},
 	{name: "debt", number: func(t *Trial) *int64 { return &t.Debt }},
 }

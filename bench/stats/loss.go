@@ -77,7 +77,7 @@ func cellLoss(c result.PlanCell, name string, keeps bool, trials []result.Trial)
 			l.Lossy++
 		}
 		lost = append(lost, float64(t.Lost))
-		points = append(points, float64(t.RecoveryPointMs))
+		points = append(points, float64(t.LossWindowMs))
 		unavailable = append(unavailable, float64(t.UnavailableMs))
 		if t.Debt < 0 {
 			continue
@@ -88,7 +88,7 @@ func cellLoss(c result.PlanCell, name string, keeps bool, trials []result.Trial)
 		}
 	}
 	l.Loss = Probability(l.Lossy, l.Trials)
-	l.Records, l.RecoveryPointMs, l.UnavailableMs, l.Debt, l.Known = SpreadOf(lost), SpreadOf(points), SpreadOf(unavailable), SpreadOf(debt), len(debt)
+	l.Records, l.LossWindowMs, l.UnavailableMs, l.Debt, l.Known = SpreadOf(lost), SpreadOf(points), SpreadOf(unavailable), SpreadOf(debt), len(debt)
 	if l.Records.Mean > 0 {
 		l.DebtPerLoss = l.Debt.Mean / l.Records.Mean
 	}

@@ -61,7 +61,7 @@ func cuts(n int) (result.PlanExperiment, []result.Trial) {
 		{ID: "b", Label: "group", Config: map[string]string{"storage.flush": "group"}}}}
 	var out []result.Trial
 	for i := range n {
-		out = append(out, result.Trial{Number: i, Fault: result.PowerCut, Cell: "a", Acked: 1000, Lost: 100, Debt: 150, RecoveryPointMs: 40},
+		out = append(out, result.Trial{Number: i, Fault: result.PowerCut, Cell: "a", Acked: 1000, Lost: 100, Debt: 150, LossWindowMs: 40},
 			result.Trial{Number: i, Fault: result.PowerCut, Cell: "b", Acked: 500, Debt: 3})
 	}
 	return e, out
@@ -78,7 +78,7 @@ func TestDurability(t *testing.T) {
 		t.Errorf("gates of good trials: %s", why)
 	}
 	a, b := d.Cells[0], d.Cells[1]
-	if d.Done != 60 || a.Lossy != 60 || a.Trials != 60 || a.DebtPerLoss != 1.5 || a.Records.Median != 100 || a.RecoveryPointMs.P95 != 40 || a.Acked != 60_000 {
+	if d.Done != 60 || a.Lossy != 60 || a.Trials != 60 || a.DebtPerLoss != 1.5 || a.Records.Median != 100 || a.LossWindowMs.P95 != 40 || a.Acked != 60_000 {
 		t.Errorf("os: %+v", a)
 	}
 	if !b.Keeps || b.Lossy != 0 || math.Abs(b.Loss.High-0.0487) > 0.0001 || b.Known != 60 {

@@ -136,7 +136,7 @@ func (r *Rig) line(i int, report check.Report, f Fault) result.Trial {
 		UnavailableMs: r.unavailable[i].Milliseconds()}
 	if len(report.LostSpans) > 0 {
 		if at, ok := v.AckedBefore(report.LostSpans[0].First); ok {
-			t.RecoveryPointMs = max(0, (f.AtNs-at)/int64(time.Millisecond))
+			t.LossWindowMs = max(0, (f.AtNs-at)/int64(time.Millisecond))
 		}
 	}
 	return t

@@ -65,7 +65,7 @@ func TestOpenRefusesRecordsWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestLine: the recovery point counts from the acknowledgement of the earliest lost
+// TestLine: the loss window counts from the acknowledgement of the earliest lost
 // record to the fault.
 func TestLine(t *testing.T) {
 	r := &Rig{ledger: ledger.New(1), unavailable: []time.Duration{70 * time.Millisecond}}
@@ -84,7 +84,7 @@ func TestLine(t *testing.T) {
 		c.Read(i, value)
 	}
 	got := r.line(0, c.Report(), Fault{AtNs: 900 * ms})
-	want := result.Trial{Sent: 100, Acked: 90, Unknown: 10, Read: 50, Lost: 40, RecoveryPointMs: 400, UnavailableMs: 70}
+	want := result.Trial{Sent: 100, Acked: 90, Unknown: 10, Read: 50, Lost: 40, LossWindowMs: 400, UnavailableMs: 70}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("line (-want +got):\n%s", d)
 	}

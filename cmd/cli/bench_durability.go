@@ -14,7 +14,7 @@ import (
 func printDurability(w io.Writer, d *result.Durability) {
 	fmt.Fprintf(w, "\n%s — %d of %d trials: a %s under load, a restart, a full read\n", d.Experiment, d.Done, d.Planned, faultWord(d.Fault))
 	t := newTable(w)
-	t.AppendHeader(table.Row{"cell", "trials that lost", "lost, median", "p95", "recovery point", "p95", "debt, mean", "÷ loss", "wrong"})
+	t.AppendHeader(table.Row{"cell", "trials that lost", "lost, median", "p95", "loss window", "p95", "debt, mean", "÷ loss", "wrong"})
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		debt, ratio := "unknown", "–"
@@ -25,7 +25,7 @@ func printDurability(w io.Writer, d *result.Durability) {
 			ratio = fmt.Sprintf("%.2f", c.DebtPerLoss)
 		}
 		t.AppendRow(table.Row{c.Label, c.Counted(), count(c.Records.Median), count(c.Records.P95),
-			fmt.Sprintf("%.0f ms", c.RecoveryPointMs.Median), fmt.Sprintf("%.0f ms", c.RecoveryPointMs.P95), debt, ratio, c.Wrong})
+			fmt.Sprintf("%.0f ms", c.LossWindowMs.Median), fmt.Sprintf("%.0f ms", c.LossWindowMs.P95), debt, ratio, c.Wrong})
 	}
 	t.Render()
 	for _, g := range d.Gates {

@@ -18,7 +18,7 @@ func TestDurabilityTable(t *testing.T) {
 		{ID: "a", Config: map[string]string{"storage.flush": "os"}}, {ID: "b", Config: map[string]string{"storage.flush": "group"}}}}
 	var trials []result.Trial
 	for i := range 60 {
-		trials = append(trials, result.Trial{Number: i, Cell: "a", Acked: 9000, Lost: 1500, Debt: 1800, RecoveryPointMs: 640}, result.Trial{Number: i, Cell: "b", Acked: 9000})
+		trials = append(trials, result.Trial{Number: i, Cell: "a", Acked: 9000, Lost: 1500, Debt: 1800, LossWindowMs: 640}, result.Trial{Number: i, Cell: "b", Acked: 9000})
 	}
 	p := result.PlanTrials{Of: "storage", Count: 60, Fault: result.PowerCut}
 	var out bytes.Buffer

@@ -246,7 +246,7 @@ func durabilityNotes(d *result.Durability) []string {
 func lossTable(e *dataset.Experiment, d *result.Durability) Table {
 	t := Table{Name: "loss and throughput", Columns: []Column{
 		text("cell"), num("throughput", "records/s"), text("trials that lost a record"), num("lost, median", "records"), num("lost, p95", "records"),
-		num("recovery point, median", "ms"), num("p95", "ms"), num("unavailable, median", "ms"), num("debt, mean", "records"), num("debt ÷ loss", ""), num("records wrong", ""),
+		num("loss window, median", "ms"), num("p95", "ms"), num("unavailable, median", "ms"), num("debt, mean", "records"), num("debt ÷ loss", ""), num("records wrong", ""),
 	}}
 	whole := func(v float64) Cell { return number(v, chart.Count(v)) }
 	for i := range d.Cells {
@@ -264,7 +264,7 @@ func lossTable(e *dataset.Experiment, d *result.Durability) Table {
 		if l.DebtPerLoss > 0 {
 			ratio = number(l.DebtPerLoss, chart.Plain(l.DebtPerLoss))
 		}
-		t.add("", word(strings.ReplaceAll(l.Label, " ", nbsp)), rate, word(l.Counted()), whole(l.Records.Median), whole(l.Records.P95), whole(l.RecoveryPointMs.Median), whole(l.RecoveryPointMs.P95),
+		t.add("", word(strings.ReplaceAll(l.Label, " ", nbsp)), rate, word(l.Counted()), whole(l.Records.Median), whole(l.Records.P95), whole(l.LossWindowMs.Median), whole(l.LossWindowMs.P95),
 			whole(l.UnavailableMs.Median), debt, ratio, whole(float64(l.Wrong)))
 	}
 	return t
