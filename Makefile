@@ -48,10 +48,10 @@ test: check
 	scripts/test-deps.sh
 	scripts/test.sh
 
-## test-full: the same with longer proofs (200 kills, 60 power cuts, 10 minutes a fuzz target)
+## test-full: the same with longer proofs (200 kills, 60 power cuts, an hour of seeds, 10 minutes a fuzz target)
 test-full: check
 	scripts/test-deps.sh
-	TIDEMARK_FULL=1 FUZZTIME=10m scripts/test.sh
+	TIDEMARK_FULL=1 SIMTIME=60m FUZZTIME=10m scripts/test.sh
 
 ## test-fast: unit and conformance tests only
 test-fast:

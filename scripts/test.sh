@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# test.sh runs every test of the project in five parts and prints what each took,
+# test.sh runs every test of the project in six parts and prints what each took,
 # what was skipped and why, and one closing line. FUZZTIME sets the time a fuzz
 # target gets (default 20s); FUZZTIME=0 leaves that part out. TIDEMARK_FULL=1 asks
-# for the longer proofs: ten times the kills and power cuts.
+# for the longer proofs: ten times the kills and power cuts. SIMTIME sets how long
+# the simulator plays seeds (default 6m, 0 leaves it out).
 set -uo pipefail
 cd "$(dirname "$0")/.."
+
+simtime=${SIMTIME:-6m}
+unset SIMTIME # the other parts play a few seeds each
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
@@ -32,12 +36,15 @@ inner=$(go list ./... | grep -v '^tidemark/e2e')
 
 part "unit and conformance" go_test unit -timeout 15m $inner
 part "race" go_test race -race -timeout 25m $inner
+[ "$simtime" = 0 ] || part "simulation" env SIMTIME="$simtime" "$gotestsum" --format=pkgname-and-test-fails \
+	--jsonfile "$logs/simulation.json" -- -count=1 -timeout 3h -run '^TestMany$' ./replication/sim
 part "clients" go_test clients -count=1 -timeout 25m -skip '^TestChaos' ./e2e/...
 part "chaos" go_test chaos -count=1 -timeout 60m -run '^TestChaos' ./e2e
 [ "${FUZZTIME:-20s}" = 0 ] || part "fuzzing" scripts/fuzz.sh "${FUZZTIME:-20s}"
 
 echo "=== shares"
 printf '%s\n' "${shares[@]}"
+[ ! -e "$logs/simulation.json" ] || grep -ho 'simulation: [0-9]* seeds, [0-9]* events, [0-9]* violations' "$logs/simulation.json" | tail -1
 count() { cat "$logs"/*.json | grep "\"Action\":\"$1\"" | grep -c '"Test":'; }
 skipped=$(count skip)
 [ "$skipped" -eq 0 ] || echo "skipped tests are listed with their reasons at the end of each part above"
