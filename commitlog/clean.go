@@ -342,13 +342,15 @@ func (r *round) flushOut(w *cleaned) error {
 
 // goOn asks whether to read or write so many bytes now.
 func (r *round) goOn(bytes int) error {
-	r.log.mu.Lock()
-	err := r.log.usable()
-	r.log.mu.Unlock()
-	if err == nil && r.o.Pause != nil {
-		err = r.o.Pause(bytes, r.log.closing)
+	select {
+	case <-r.log.closing:
+		return ErrClosed
+	default:
 	}
-	return err
+	if err := r.log.Err(); err != nil || r.o.Pause == nil {
+		return err
+	}
+	return r.o.Pause(bytes, r.log.closing)
 }
 
 // writeFailed fails the log, but for a full disk: what a sync has once refused
