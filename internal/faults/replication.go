@@ -1,11 +1,12 @@
 package faults
 
 // replication has what the machines and elections of package replication show by
-// themselves. Stories are files of replication/testdata, named by their number.
-var replication = Area{Letter: "R", Title: "Replication, in pure form", Faults: []Fault{
+// themselves and in simulated clusters. Stories are files of
+// replication/testdata, named by their number.
+var replication = Area{Letter: "R", Title: "Replication, without sockets and disks", Faults: []Fault{
 	{"R01", "the leader is killed with acks=1 while followers lag (stories 13, 17)",
 		"async and acks=1 lose what nobody fetched, and what is left becomes equal; acks=all of every other strategy was never told that it is safe",
-		[]string{"replication.TestTraces", "replication/async.TestElections"}},
+		[]string{"replication.TestTraces", "replication/async.TestElections", "replication/sim.TestRows"}},
 	{"R03", "a follower restarts before it learns the high watermark, then its leader dies (story 04)",
 		"truncation by epoch keeps the record; truncation to the high watermark loses it",
 		[]string{"replication.TestTraces", "replication.TestPlantedStories"}},
@@ -23,16 +24,16 @@ var replication = Area{Letter: "R", Title: "Replication, in pure form", Faults: 
 		[]string{"replication.TestTraces", "replication.TestPlantedStories"}},
 	{"R10", "the ISR shrinks to the leader, which dies, and an unclean election is allowed (story 18)",
 		"what it had alone is lost; whoever comes back truncates by epoch, no epoch and offset is used twice",
-		[]string{"replication.TestTraces", "replication/isr.TestElections"}},
+		[]string{"replication.TestTraces", "replication/isr.TestElections", "replication/sim.TestRows"}},
 	{"R11", "the same with unclean election off (story 18)",
 		"no leader until a member of the ISR is back, then nothing is lost",
-		[]string{"replication.TestTraces", "replication/isr.TestElections", "replication/allsync.TestElections"}},
+		[]string{"replication.TestTraces", "replication/isr.TestElections", "replication/allsync.TestElections", "replication/sim.TestRows"}},
 	{"R12", "the last member of the ISR loses power; the others have the records (story 08)",
 		"lost without eligible leader replicas, kept with them",
-		[]string{"replication.TestTraces", "replication/isr.TestElections", "replication.TestNextELR"}},
+		[]string{"replication.TestTraces", "replication/isr.TestElections", "replication.TestNextELR", "replication/sim.TestRows"}},
 	{"R13", "min.insync.replicas=1, the ISR shrinks to the leader, which loses power (story 18)",
 		"lost; with 2 nothing is acknowledged from the shrink on",
-		[]string{"replication.TestTraces"}},
+		[]string{"replication.TestTraces", "replication/sim.TestRows"}},
 	{"R14", "too few in-sync replicas under load (stories 02, 12)",
 		"acks=all is refused before the append, who waits is told, and the high watermark stands; a quorum without its majority waits",
 		[]string{"replication.TestTraces", "replication.TestALeaderToldOfASmallerSet"}},
@@ -62,10 +63,16 @@ var replication = Area{Letter: "R", Title: "Replication, in pure form", Faults: 
 		[]string{"replication.TestTraces", "replication.TestFencing", "replication/quorum.TestElections"}},
 	{"R27", "one power cut and one pause under quorum (story 21); a disk lost (story 20); the promise itself lost",
 		"lost without sync, kept with it; another directory neither votes nor counts before a full copy is recorded; promises are on stable storage before they are given",
-		[]string{"replication.TestTraces", "replication/quorum.TestACopyOnAnotherDirectoryVotesOnceRecorded", "replication.TestPlantedStories"}},
+		[]string{"replication.TestTraces", "replication/quorum.TestACopyOnAnotherDirectoryVotesOnceRecorded", "replication.TestPlantedStories", "replication/sim.TestRows"}},
 	{"R28", "a paused leader goes on after its successor was elected (stories 07, 16)",
 		"what it takes is not acknowledged to acks=all; it steps down, truncates and follows; nobody goes on asking it",
 		[]string{"replication.TestTraces", "replication.TestChangesOfRole"}},
+	{"R29", "every replica is killed at once and they restart in any order",
+		"what acks=all was promised is kept by isr, sync and quorum: the page cache survives",
+		[]string{"replication/sim.TestRows"}},
+	{"R30", "every replica loses power at once under load",
+		"every strategy loses about the unsynced window where flush is os, isr, sync and quorum keep all where it is batch",
+		[]string{"replication/sim.TestRows"}},
 	{"R33", "a record acknowledged to acks=1 lies over the high watermark when its leader dies (story 17)",
 		"consumers never saw it",
 		[]string{"replication.TestTraces"}},

@@ -70,6 +70,8 @@ var rows = map[string][]scriptStep{
 		{acked(60), castLeader}, {yes, castFollowers}, {yes, cutThird}, {ahead(20), powerCutSecond}, {yes, pauseFirst},
 		{electedOr(1500 * ms), resumeFirst},
 	},
+	// Every replica is killed at once, and they come back in any order.
+	"R29": {{acked(100), crashAll}, {after(100 * ms), startInAnyOrder}},
 	// Every replica loses power at once.
 	"R30": {{acked(100), powerCutAll}, {after(100 * ms), startAll}},
 }
@@ -202,6 +204,18 @@ func powerCutThird(w *world) {
 func powerCutAll(w *world) {
 	for _, id := range w.replicas {
 		w.cutPower(w.brokers[endOf(id)])
+	}
+}
+
+func crashAll(w *world) {
+	for _, id := range w.replicas {
+		w.brokers[endOf(id)].kill(Crash)
+	}
+}
+
+func startInAnyOrder(w *world) {
+	for _, b := range w.brokers {
+		w.startLater(b, w.random.between(ms, 2*w.options.session))
 	}
 }
 
