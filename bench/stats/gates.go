@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark/bench/result"
@@ -66,24 +67,36 @@ func restarts(d *result.Durability) result.Gate {
 // all.
 func gate(name string, cells []result.CellLoss, fine func(result.CellLoss) (ok bool, why string)) result.Gate {
 	g := result.Gate{Name: name, Holds: true}
-	var all, bad []string
+	var good, bad []seen
 	for _, c := range cells {
-		ok, why := fine(c)
-		line := c.Label + ": " + why
-		all = append(all, line)
-		if !ok {
-			g.Holds = false
-			bad = append(bad, line)
+		if ok, why := fine(c); ok {
+			good = append(good, seen{c.Label, why})
+		} else {
+			bad = append(bad, seen{c.Label, why})
 		}
 	}
-	if !g.Holds {
-		all = bad
+	switch {
+	case len(bad) > 0:
+		g.Holds, g.Why = false, cellByCell(bad)
+	case len(good) == 0:
+		g.Why = "no such cell"
+	case !slices.ContainsFunc(good, func(s seen) bool { return s.what != good[0].what }):
+		g.Why = fmt.Sprintf("%s, in each of %d cells", good[0].what, len(good))
+	default:
+		g.Why = cellByCell(good)
 	}
-	if len(all) == 0 {
-		all = []string{"no such cell"}
-	}
-	g.Why = strings.Join(all, "; ")
 	return g
+}
+
+// seen is what a gate saw of a cell.
+type seen struct{ cell, what string }
+
+func cellByCell(all []seen) string {
+	lines := make([]string, len(all))
+	for i, s := range all {
+		lines[i] = s.cell + ": " + s.what
+	}
+	return strings.Join(lines, "; ")
 }
 
 func cellsOf(d *result.Durability, keeps bool) (out []result.CellLoss) {
