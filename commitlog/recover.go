@@ -18,7 +18,7 @@ func (l *Log) recover(s *OpenState) error {
 	if len(l.view.segments) == 0 {
 		return nil
 	}
-	first := l.view.floor(s.RecoveryPoint)
+	first := l.firstUnsealed(s.RecoveryPoint)
 	if s.CleanShutdown {
 		ok, err := l.findEnd()
 		if err != nil || ok {
@@ -32,6 +32,23 @@ func (l *Log) recover(s *OpenState) error {
 	}
 	l.report.DroppedSynced = l.view.end < s.RecoveryPoint
 	return nil
+}
+
+// firstUnsealed is the first segment that an unclean stop may have left unfinished:
+// the one with the recovery point, or the one that ends there, if it was synced while
+// it was active, rolled, and not sealed any more. It may have reserved space behind
+// its batches and lack index entries. The last step of sealing, the producer snapshot
+// behind it, tells.
+func (l *Log) firstUnsealed(recoveryPoint int64) int {
+	first := l.view.floor(recoveryPoint)
+	base := l.view.segments[first].base
+	if first == 0 || base != recoveryPoint {
+		return first
+	}
+	if _, err := l.fs.Stat(l.path(FileName(base, SnapshotSuffix))); err == nil {
+		return first
+	}
+	return first - 1 // Also where nobody can tell.
 }
 
 // findEnd sets the log end offset from the last batches, which it finds by the

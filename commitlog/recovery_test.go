@@ -12,6 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/commitlog/epoch"
+	"tidemark/engines"
+	"tidemark/engines/append/direct"
+	"tidemark/engines/append/mapped"
+	"tidemark/internal/vfs"
 )
 
 // filled returns a world whose open log holds batches of one record with
@@ -322,5 +326,44 @@ func TestLogStartBehindTheLog(t *testing.T) {
 	w.open()
 	if w.LogStartOffset() != 1000 || w.LogEndOffset() != 1000 || len(w.Report().Notes) == 0 {
 		t.Errorf("log from %d to %d, notes %v, want 1000 to 1000 and a word about it", w.LogStartOffset(), w.LogEndOffset(), w.Report().Notes)
+	}
+}
+
+// TestKilledBetweenRollAndSeal: a segment that was synced, then rolled, and not sealed
+// before the kill has reserved space behind its batches, though it ends at the recovery
+// point.
+func TestKilledBetweenRollAndSeal(t *testing.T) {
+	for _, spec := range []engines.AppendSpec{mapped.Spec(), direct.Spec()} {
+		t.Run(spec.Name, func(t *testing.T) {
+			w := newWorld(t)
+			w.fs, w.dir = vfs.OS{}, t.TempDir()+"/t-0"
+			if err := spec.Available(t.TempDir()); err != nil {
+				t.Skipf("not available here: %v", err)
+			}
+			w.o.Append = spec
+			w.open()
+			for i := range 3 {
+				w.mustAppend(idempotent(5, 0, int32(3*i), 3), 0)
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Roll(); err != nil {
+				t.Fatal(err)
+			}
+			w.mustAppend(idempotent(5, 0, 9, 3), 0)
+			w.crash()
+			if w.state.RecoveryPoint != 9 {
+				t.Fatalf("recovery point %d, want 9", w.state.RecoveryPoint)
+			}
+			w.open()
+			if got := len(w.readAll(0)); got != 4 || w.Report().Corruption != nil {
+				t.Errorf("%d batches after the kill, want 4; %+v", got, w.Report())
+			}
+			if got := len(w.content(FileName(0, LogSuffix))); int64(got) != w.view.segments[0].size.Load() || got > 1024 {
+				t.Errorf("the first segment has %d bytes, want its batches alone", got)
+			}
+			w.close()
+		})
 	}
 }
