@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"tidemark/commitlog/index"
+	"tidemark/protocol/record"
 )
 
 // errIndexLies: an index entry does not point at the batch it names. The index
@@ -43,10 +44,14 @@ func (s *segment) findIn(src io.ReaderAt, offset, end int64) (p place, ok bool, 
 	}
 	r := newHeaders(src, s.name, end)
 	defer r.close()
+	next := s.base
 	for at := entry.Position; at < end; {
 		h, err := r.read(at)
 		if err == nil && indexed && at == entry.Position {
 			err = s.checkEntry(h, entry)
+		}
+		if err == nil && h.BaseOffset() < next {
+			err = r.corrupt(at, fmt.Errorf("offset %d where %d was next: %w", h.BaseOffset(), next, record.ErrCorrupt))
 		}
 		if err != nil {
 			return place{}, false, s.blame(err, indexed && at == entry.Position)
@@ -54,7 +59,7 @@ func (s *segment) findIn(src io.ReaderAt, offset, end int64) (p place, ok bool, 
 		if h.LastOffset() >= offset {
 			return placeOf(h), true, nil
 		}
-		at = h.end()
+		at, next = h.end(), h.NextOffset()
 	}
 	if indexed && entry.Position >= end {
 		return place{}, false, errIndexLies

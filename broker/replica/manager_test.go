@@ -37,13 +37,18 @@ type host struct {
 
 func newHost(t *testing.T, fs vfs.FS, dirs ...string) *host {
 	h := &host{t: t, fs: fs, dirs: dirs, clock: clock.NewManual(testNow), configs: map[string]TopicConfig{}}
-	h.o = Options{
-		BrokerID: 1, ClusterID: "c", FS: fs, Dirs: dirs, Engines: catalog.Builtin(), Config: h.config,
-		Clock: h.clock, Logger: slog.New(slog.DiscardHandler),
+	h.o = hostOptions(fs, dirs...)
+	h.o.Config, h.o.Clock = h.config, h.clock
+	return h
+}
+
+// hostOptions are those of a test, but for Config and Clock.
+func hostOptions(fs vfs.FS, dirs ...string) Options {
+	return Options{
+		BrokerID: 1, ClusterID: "c", FS: fs, Dirs: dirs, Engines: catalog.Builtin(), Logger: slog.New(slog.DiscardHandler),
 		RetentionCheckInterval: time.Minute, RecoveryCheckpointInterval: time.Minute, LogStartCheckpointInterval: time.Minute,
 		HighWatermarkCheckpointInterval: time.Second, ProducerExpiryCheckInterval: time.Minute,
 	}
-	return h
 }
 
 func (h *host) config(topic string) TopicConfig {

@@ -194,10 +194,13 @@ func (m *Manager) openLog(d *logDir, id ID, c TopicConfig, state commitlog.OpenS
 
 // report says what opening a log had to mend.
 func (m *Manager) report(path string, r commitlog.OpenReport) {
-	if r.Corruption != nil {
+	switch {
+	case r.Corruption != nil:
 		m.o.Logger.Error("log was corrupt and was cut; acknowledged records may be lost",
 			"log", path, "bytes", r.TruncatedBytes, "segments", r.SegmentsDropped, "error", r.Corruption)
-	} else if r.TruncatedBytes > 0 {
+	case r.DroppedSynced:
+		m.o.Logger.Error("log ends before what had been synced; acknowledged records are lost", "log", path, "bytes", r.TruncatedBytes)
+	case r.TruncatedBytes > 0:
 		m.o.Logger.Info("torn tail was cut", "log", path, "bytes", r.TruncatedBytes)
 	}
 	for _, note := range r.Notes {

@@ -1,0 +1,116 @@
+package replica
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"tidemark/broker/purgatory"
+	"tidemark/commitlog"
+	"tidemark/internal/clock"
+	"tidemark/internal/vfs"
+)
+
+// benchHost is a manager on the machine's disk that leads topics under each flush
+// policy.
+func benchHost(t testing.TB, partitions int32) *Manager {
+	policies := map[string]FlushPolicy{"os": FlushOS, "batch": FlushBatch, "group": FlushGroup}
+	o := hostOptions(vfs.OS{}, t.TempDir())
+	o.Clock = clock.Real{}
+	o.Config = func(topic string) TopicConfig {
+		c := NewTopicConfig()
+		c.AppendEngine, c.ReadEngine, c.Flush = "buffered", "pread", policies[topic]
+		return c
+	}
+	m := New(o)
+	if err := m.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(1); err != nil {
+			t.Error(err)
+		}
+	})
+	var states []State
+	id := byte(0)
+	for topic := range policies {
+		id++
+		for i := range partitions {
+			states = append(states, State{Topic: topic, TopicID: [16]byte{id}, Index: i, Leader: 1, Replicas: []int32{1}, ISR: []int32{1}})
+		}
+	}
+	if err := m.Apply(states); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// BenchmarkAcknowledged is one record from append to acknowledgement with as many in
+// flight as named: what group commit buys, on this disk.
+func BenchmarkAcknowledged(b *testing.B) {
+	for _, policy := range []string{"os", "batch", "group"} {
+		for _, load := range []struct {
+			name             string
+			partitions, each int
+		}{{"1x5", 1, 5}, {"8x5", 8, 5}} {
+			b.Run(policy+"/"+load.name, func(b *testing.B) {
+				m := benchHost(b, int32(load.partitions))
+				waiters := purgatory.New(clock.Real{})
+				defer waiters.Close()
+				tickets := make(chan struct{}, b.N)
+				for range b.N {
+					tickets <- struct{}{}
+				}
+				close(tickets)
+				b.ResetTimer()
+				var clients sync.WaitGroup
+				for i := range load.partitions * load.each {
+					p := m.Partition(policy, int32(i%load.partitions))
+					clients.Go(func() {
+						batch := testBatch("a record of no great length")
+						for range tickets {
+							batch.SetBaseOffset(0)
+							info, moved, err := p.Append(batch, 1, commitlog.Client)
+							if err != nil {
+								b.Error(err)
+								return
+							}
+							if moved {
+								p.Changed.Wake()
+							}
+							done := make(chan struct{})
+							waiters.Park(&counts{p, info.LastOffset, done}, time.Minute, &p.Changed)
+							<-done
+						}
+					})
+				}
+				clients.Wait()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
+			})
+		}
+	}
+}
+
+// TestAppendAllocations: asking for a sync costs an append no memory.
+func TestAppendAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools drop at random under the race detector")
+	}
+	m := benchHost(t, 1)
+	for _, policy := range []string{"os", "group"} {
+		p := m.Partition(policy, 0)
+		batch := testBatch("x")
+		appendOne := func() {
+			batch.SetBaseOffset(0)
+			if _, _, err := p.Append(batch, 1, commitlog.Client); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 100 {
+			appendOne()
+		}
+		if n := testing.AllocsPerRun(1000, appendOne); n > 0 {
+			t.Errorf("%s: %v allocations per append, want 0", policy, n)
+		}
+	}
+}
