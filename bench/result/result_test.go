@@ -152,7 +152,8 @@ func TestCellsAreNamedInWords(t *testing.T) {
 
 func TestDamagedFilesAreNamedAndLeftOut(t *testing.T) {
 	w := folder(t)
-	for name, text := range map[string]string{"cells/a/0/run.json": "{", "calib.json": `{"schema":"calib/v9"}`, "state.json": "[]"} {
+	for name, text := range map[string]string{"cells/a/0/run.json": "{", "calib.json": `{"schema":"calib/v9"}`, "state.json": "[]",
+		"trials.csv": "trial,seed\n", "durability.json": "["} {
 		if err := os.WriteFile(filepath.Join(w.Dir(), name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -161,8 +162,8 @@ func TestDamagedFilesAreNamedAndLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Runs) != 1 || f.Runs[0].Cell != "b" || f.Calib != nil || len(f.Problems) != 3 {
-		t.Errorf("runs %v, problems %q: want the whole run and three problems", f.Runs, f.Problems)
+	if len(f.Runs) != 1 || f.Runs[0].Cell != "b" || f.Calib != nil || len(f.Problems) != 5 || f.Trials != nil || f.Durability != nil {
+		t.Errorf("runs %v, problems %q: want the whole run and five problems", f.Runs, f.Problems)
 	}
 	if err := os.Remove(filepath.Join(w.Dir(), "resolved.json")); err != nil {
 		t.Fatal(err)

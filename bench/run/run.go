@@ -233,7 +233,7 @@ func (v *invocation) rate(r workload.Rate) (float64, error) {
 }
 
 // left estimates the time that the runs from i on take, by how the estimates
-// fared so far.
+// fared so far, and the trials behind them.
 func (v *invocation) left(i int) time.Duration {
 	var before, after float64
 	for k, j := range v.jobs {
@@ -246,6 +246,9 @@ func (v *invocation) left(i int) time.Duration {
 	}
 	if before > 0 {
 		after *= v.spent.Seconds() / before
+	}
+	if t := v.plan.Trials; t != nil {
+		after += t.SecondsPerTrial * float64(t.Count)
 	}
 	return time.Duration(after * float64(time.Second)).Round(time.Second)
 }

@@ -39,8 +39,12 @@ func printPlan(w io.Writer, p result.Plan) error {
 			count(float64(r.RecordsPerS)), workload.FormatSize(r.RecordBytes), r.SecondsPerTrial)
 	}
 	t := p.Totals
-	_, err := fmt.Fprintf(w, "%d runs of %d cells, about %s (and %s of calibration); writes about %s in all, at most %s at one time\n",
-		t.Runs, t.Cells, minutes(t.Seconds), minutes(calibrationSeconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes))
+	trials := ""
+	if p.Trials != nil {
+		trials = fmt.Sprintf(" and %d trials", p.Trials.Count)
+	}
+	_, err := fmt.Fprintf(w, "%d runs of %d cells%s, about %s (and %s of calibration); writes about %s in all, at most %s at one time\n",
+		t.Runs, t.Cells, trials, minutes(t.Seconds), minutes(calibrationSeconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes))
 	return err
 }
 
