@@ -31,7 +31,7 @@ func TestPowerCutsWithEveryEngine(t *testing.T) {
 				if sample > 0 {
 					at = 1 + (calls*sample)/(6*int(*traces)) - sample%3
 				}
-				p := newPowered(t, spec, uint64(sample)/6, at)
+				p := newPowered(t, spec, t.TempDir(), uint64(sample)/6, at)
 				seen := p.run(operations)
 				calls = max(calls, seen)
 				if at > 0 {
@@ -64,11 +64,11 @@ type powered struct {
 	calls    int
 }
 
-// newPowered starts a session; at the call with number at, from 1, the power
+// newPowered starts a session in dir; at the call with number at, from 1, the power
 // goes. With 0 it stays.
-func newPowered(t *testing.T, spec engines.AppendSpec, seed uint64, at int) *powered {
-	root := t.TempDir()
-	p := &powered{test: t, record: filepath.Join(t.TempDir(), "record")}
+func newPowered(t *testing.T, spec engines.AppendSpec, dir string, seed uint64, at int) *powered {
+	root := filepath.Join(dir, "data")
+	p := &powered{test: t, record: filepath.Join(dir, "record")}
 	var err error
 	if p.recorder, err = powercut.Start(powercut.Options{Dir: p.record, Roots: []string{root}}); err != nil {
 		t.Fatal(err)
@@ -129,6 +129,16 @@ func (p *powered) powerless() error {
 // cut makes the files what the record lets a disk hold and recovers the log.
 func (p *powered) cut(o powercut.CutOptions) *session {
 	p.test.Helper()
+	p.cutOnly(o)
+	p.t = p.test
+	if _, err := os.Stat(p.dir); errors.Is(err, os.ErrNotExist) && p.synced > 0 {
+		p.test.Fatal("the log's directory is gone")
+	}
+	return p.recovered(vfs.OS{}, o.Seed)
+}
+
+func (p *powered) cutOnly(o powercut.CutOptions) {
+	p.test.Helper()
 	record, err := powercut.Open(p.record)
 	if err != nil {
 		p.test.Fatal(err)
@@ -137,11 +147,6 @@ func (p *powered) cut(o powercut.CutOptions) *session {
 	if err := errors.Join(err, record.Close()); err != nil {
 		p.test.Fatal(err)
 	}
-	p.t = p.test
-	if _, err := os.Stat(p.dir); errors.Is(err, os.ErrNotExist) && p.synced > 0 {
-		p.test.Fatal("the log's directory is gone")
-	}
-	return p.recovered(vfs.OS{}, o.Seed)
 }
 
 // stopper turns the end of a test into a panic that powered catches.
