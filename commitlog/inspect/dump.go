@@ -105,6 +105,7 @@ func (d *dumper) file(path string) (known bool, err error) {
 		checkpoint.RecoveryPointFile:     d.checkpoint,
 		checkpoint.HighWatermarkFile:     d.checkpoint,
 		checkpoint.LogStartFile:          d.checkpoint,
+		checkpoint.CleanerFile:           d.checkpoint,
 		checkpoint.MetaPropertiesFile:    d.meta,
 		checkpoint.PartitionMetadataFile: d.partition,
 		checkpoint.CleanShutdownFile:     d.cleanShutdown,

@@ -183,3 +183,44 @@ func TestDumpOfOtherFiles(t *testing.T) {
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+// TestDumpOfACompactedLog: what compaction leaves is sound, and its delete horizons
+// are shown.
+func TestDumpOfACompactedLog(t *testing.T) {
+	dir := t.TempDir()
+	o := commitlog.DefaultOptions()
+	o.Append, o.Read = buffered.Spec(), pread.Spec()
+	o.SegmentBytes, o.IndexIntervalBytes, o.TimestampAfterMaxMs = 700, 100, -1
+	start := time.UnixMilli(1_700_000_000_000)
+	l, err := commitlog.Open(vfs.OS{}, filepath.Join(dir, "orders-0"), o, commitlog.OpenState{}, clock.NewManual(start))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		w := record.NewBuilder(record.Zstd, record.DefaultLevel)
+		w.Producer(int64(i%3), 0, int32(i/3*2))
+		w.Append(start.UnixMilli()+int64(i), []byte("k"), []byte("v"), nil)
+		w.Append(start.UnixMilli(), []byte("gone"), nil, nil)
+		if _, err := l.AppendAsLeader(w.Build(), 0, commitlog.Client); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := commitlog.NewCleaner(commitlog.CleanerOptions{MapBytes: 4096, MapLoad: 0.5, BufferBytes: 4096})
+	r, err := c.Clean(l, l.LogEndOffset())
+	if err != nil || r.BytesKept == 0 || r.BytesKept >= r.BytesRead {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	problems, err := Dump(&out, dir, Options{Deep: true})
+	if err != nil || problems != 0 {
+		t.Fatalf("%d problems, %v:\n%s", problems, err, out.String())
+	}
+	for _, want := range []string{"deleteHorizonMs: 1700086400000", "count: 0"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}

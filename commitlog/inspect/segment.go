@@ -45,14 +45,19 @@ func (d *dumper) batch(b record.Batch, position int64) {
 	if b.IsLogAppendTime() {
 		timestamp = "LogAppendTime"
 	}
-	d.line("batch",
-		field{"baseOffset", b.BaseOffset()}, field{"lastOffset", b.LastOffset()}, field{"count", b.Count()},
-		field{"baseSequence", b.BaseSequence()}, field{"lastSequence", b.LastSequence()},
-		field{"producerId", b.ProducerID()}, field{"producerEpoch", b.ProducerEpoch()},
-		field{"partitionLeaderEpoch", b.LeaderEpoch()}, field{"isTransactional", b.IsTransactional()},
-		field{"isControl", b.IsControl()}, field{"position", position}, field{timestamp, b.MaxTimestamp()},
-		field{"size", b.Size()}, field{"magic", b.Magic()}, field{"compresscodec", b.Codec().String()},
-		field{"crc", b.CRC()}, field{"isvalid", b.CheckCRC() == nil})
+	fields := []field{
+		{"baseOffset", b.BaseOffset()}, {"lastOffset", b.LastOffset()}, {"count", b.Count()},
+		{"baseSequence", b.BaseSequence()}, {"lastSequence", b.LastSequence()},
+		{"producerId", b.ProducerID()}, {"producerEpoch", b.ProducerEpoch()},
+		{"partitionLeaderEpoch", b.LeaderEpoch()}, {"isTransactional", b.IsTransactional()},
+		{"isControl", b.IsControl()}, {"position", position}, {timestamp, b.MaxTimestamp()},
+		{"size", b.Size()}, {"magic", b.Magic()}, {"compresscodec", b.Codec().String()},
+		{"crc", b.CRC()}, {"isvalid", b.CheckCRC() == nil},
+	}
+	if b.HasDeleteHorizon() {
+		fields = append(fields, field{"deleteHorizonMs", b.BaseTimestamp()})
+	}
+	d.line("batch", fields...)
 }
 
 // records checks the records of a batch, and prints them if asked.
