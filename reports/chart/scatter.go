@@ -33,9 +33,7 @@ type Scatter struct {
 	Title, Describe string
 	X, Y            AxisSpec
 	Spots           []Spot
-	// Diagonal is a dashed line on which both quantities are equal, with its name.
-	Diagonal string
-	Size     Size // zero means Wide
+	Size            Size // zero means Wide
 }
 
 // SVG implements Drawer.
@@ -55,7 +53,6 @@ func (s Scatter) SVG() (out template.HTML, err error) {
 	c := newCanvas(size)
 	p.Add(plotFunc(func(d draw.Canvas, p *plot.Plot) {
 		grid{vertical: true, horizontal: true}.Plot(d, p)
-		s.diagonal(d, p)
 		s.draw(c, d, p)
 		axisLabels(d, s.X.Label, s.Y.Label, vg.Length(size.Height), 0)
 	}))
@@ -108,18 +105,6 @@ func (s Scatter) values() (xs, ys []float64) {
 		}
 	}
 	return xs, ys
-}
-
-// diagonal draws the line of equal values as far as both axes reach.
-func (s Scatter) diagonal(d draw.Canvas, p *plot.Plot) {
-	low, high := math.Max(p.X.Min, p.Y.Min), math.Min(p.X.Max, p.Y.Max)
-	if s.Diagonal == "" || low >= high {
-		return
-	}
-	at := func(v float64) vg.Point { return vg.Point{X: d.X(p.X.Norm(v)), Y: d.Y(p.Y.Norm(v))} }
-	from, to := at(low), at(high)
-	d.StrokeLine2(stroke(Ceiling, 1.25, 5, 3), from.X, from.Y, to.X, to.Y)
-	d.FillText(lettering(noteSize, false, Ceiling, text.XRight, text.YTop), vg.Point{X: to.X - 10, Y: to.Y - 2}, s.Diagonal)
 }
 
 // Sizes of a scatter's parts, in CSS pixels.
