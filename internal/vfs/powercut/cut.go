@@ -122,11 +122,15 @@ func (c *cut) run() error {
 	if err := c.arrange(before, after); err != nil {
 		return err
 	}
+	done := map[nodeID]bool{} // A file that has two names now is still one.
 	for _, path := range sortedPaths(after) {
-		if n := c.tree.nodes[after[path]]; !n.isDir() {
-			if err := c.rewrite(path, n, before[path] == n.id); err != nil {
-				return err
-			}
+		n := c.tree.nodes[after[path]]
+		if n.isDir() || done[n.id] {
+			continue
+		}
+		done[n.id] = true
+		if err := c.rewrite(path, n, before[path] == n.id); err != nil {
+			return err
 		}
 	}
 	return c.mark()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // The events of the journal, one JSON object a line; docs/formats/powercut.md
@@ -51,13 +52,13 @@ type event struct {
 func (t *tree) replay(e event) error {
 	switch e.Op {
 	case opFound:
-		isRoot := e.Dir == 0 && e.IsDir && t.roots[e.Name] == 0
-		if !t.free(e.Node) || !isRoot && !t.isDir(e.Dir) || e.Name == "" {
+		isRoot := e.Dir == 0 && e.IsDir && t.roots[e.Name] == 0 && filepath.IsAbs(e.Name)
+		if !t.free(e.Node) || !isRoot && (!t.isDir(e.Dir) || !isName(e.Name)) {
 			return fmt.Errorf("%s of node %d in %d", e.Op, e.Node, e.Dir)
 		}
 		t.found(e.Node, e.Inode, e.IsDir, e.Dir, e.Name)
 	case opCreate:
-		if !t.free(e.Node) || !t.isDir(e.Dir) || e.Name == "" {
+		if !t.free(e.Node) || !t.isDir(e.Dir) || !isName(e.Name) {
 			return fmt.Errorf("%s of node %d in %d", e.Op, e.Node, e.Dir)
 		}
 		t.add(e.Node, e.Inode, e.IsDir)
@@ -68,7 +69,7 @@ func (t *tree) replay(e event) error {
 		}
 		t.apply(e.Op, entry{e.Dir, e.Name, 0})
 	case opRename:
-		if !t.isDir(e.Dir) || !t.isDir(e.ToDir) || e.ToName == "" || !t.movable(t.nodes[e.Dir].entries[e.Name], e.ToDir) {
+		if !t.isDir(e.Dir) || !t.isDir(e.ToDir) || !isName(e.ToName) || !t.movable(t.nodes[e.Dir].entries[e.Name], e.ToDir) {
 			return fmt.Errorf("%s of %q in %d", e.Op, e.Name, e.Dir)
 		}
 		t.rename(e)
@@ -84,6 +85,11 @@ func (t *tree) replay(e event) error {
 func (t *tree) rename(e event) {
 	node := t.nodes[e.Dir].entries[e.Name]
 	t.apply(e.Op, entry{e.Dir, e.Name, 0}, entry{e.ToDir, e.ToName, node})
+}
+
+// isName says whether name is one of a directory and cannot lead out of it.
+func isName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsRune(name, filepath.Separator)
 }
 
 // movable says whether a node is there and into does not lie within it.

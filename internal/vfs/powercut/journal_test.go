@@ -95,3 +95,27 @@ func FuzzUndoName(f *testing.F) {
 		}
 	})
 }
+
+// TestNamesStayInside: a journal cannot name what lies outside of its roots.
+func TestNamesStayInside(t *testing.T) {
+	for _, name := range []string{"", ".", "..", "../x", "a/b", "/etc"} {
+		x := newTree()
+		for _, e := range []event{
+			{Op: opFound, Node: 1, Name: "/r", IsDir: true},
+			{Op: opCreate, Node: 2, Dir: 1, Name: "f"},
+		} {
+			if err := x.replay(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, e := range []event{
+			{Op: opFound, Node: 3, Dir: 1, Name: name},
+			{Op: opCreate, Node: 3, Dir: 1, Name: name},
+			{Op: opRename, Dir: 1, Name: "f", ToDir: 1, ToName: name},
+		} {
+			if err := x.replay(e); err == nil {
+				t.Errorf("%s to %q is taken", e.Op, name)
+			}
+		}
+	}
+}
