@@ -40,7 +40,8 @@ func TestMappedReaderSendsWithTheResponse(t *testing.T) {
 }
 
 func TestMappedWritesNoRecordBytes(t *testing.T) {
-	trace, _ := traceWorkload(t, "storage.append.engine", "mapped")
+	// Ahead of their use, pages are made present by write(2), of zeros.
+	trace, _ := traceWorkload(t, "storage.append.engine", "mapped", "storage.mapped.prefault", "false")
 	if n := sumReturns(trace, logWrites); n != 0 {
 		t.Errorf("the mapped engine wrote %d bytes of segments by write(2), want none", n)
 	}
@@ -80,14 +81,14 @@ func wholePages(number string) bool {
 var logWrites = regexp.MustCompile(`(?m)(?:pwritev2?|pwrite64|writev|write)\(\d+<[^>]*\.log>.* = (\d+)$`)
 
 // traceWorkload runs a broker under strace, produces and fetches one topic with
-// the config, and returns the trace and the number of record bytes fetched.
-func traceWorkload(t *testing.T, name, value string) (trace string, fetched int) {
+// the settings, and returns the trace and the number of record bytes fetched.
+func traceWorkload(t *testing.T, settings ...string) (trace string, fetched int) {
 	t.Helper()
 	need(t, "strace", "scripts/need.sh strace")
 	out := filepath.Join(t.TempDir(), "trace")
 	strace := []string{"strace", "-f", "-y", "-qq", "-s", "0", "-e", "trace=openat,sendfile,write,writev,pwrite64,pwritev,pwritev2", "-o", out}
 	b := startBrokerWith(t, strace, t.TempDir())
-	createTopic(t, b, "traced", 1, name, value)
+	createTopic(t, b, "traced", 1, settings...)
 	produceStrings(t, b, "traced", traced, kgo.ProducerBatchCompression(kgo.NoCompression()))
 	for _, batch := range rawBatches(t, b, "traced") {
 		fetched += batch.Size()
