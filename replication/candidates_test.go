@@ -87,7 +87,7 @@ func TestUnderAllNames(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	seen := map[string]bool{}
-	for w := replication.Diverged; w <= replication.Copied; w++ {
+	for w := replication.Diverged; w <= replication.Settling; w++ {
 		if s := w.String(); s == replication.Why(0).String() || seen[s] {
 			t.Errorf("reason %d has the name %q", w, s)
 		} else {

@@ -32,8 +32,9 @@ const (
 	// NotEnoughReplicasAfterAppend.
 	FailWaiters
 	// ProposeISR: have Members written as the ISR, if leader epoch and partition
-	// epoch are still LeaderEpoch and PartitionEpoch (Why); then tell
-	// ISRCommitted or ISRRefused.
+	// epoch are still LeaderEpoch and PartitionEpoch (Why), even where they are the
+	// ISR already: the state gets a new partition epoch. Then tell ISRCommitted or
+	// ISRRefused.
 	ProposeISR
 	// AppendControl: append one control batch of LeaderEpoch, then tell Appended.
 	AppendControl
@@ -104,6 +105,9 @@ const (
 	// Copied: a replica on a log directory that is not the recorded one holds a
 	// full copy.
 	Copied
+	// Settling: an earlier proposal may still be applied; whatever stands next ends
+	// the doubt.
+	Settling
 )
 
 // String says the reason in words.
@@ -123,6 +127,8 @@ func (w Why) String() string {
 		return "caught up"
 	case Copied:
 		return "full copy"
+	case Settling:
+		return "settling an earlier one"
 	}
 	return "no reason"
 }

@@ -107,7 +107,8 @@ const (
 	// or ISRCommitted; until then the larger set counts.
 	StaleState
 	// UnknownOutcome: no answer. The proposal may have been applied; it is made
-	// again on the next Tick, unchanged.
+	// again on the next Tick, unchanged. An answer to an earlier sending is not
+	// told once it was made again.
 	UnknownOutcome
 )
 

@@ -49,6 +49,9 @@ func (r *Replica) becomeLeader(ev *Event, out []Effect) []Effect {
 		r.followers = r.peers(r.followers)
 		return r.advance(r.failIfTooFew(out))
 	}
+	if r.role == Leader { // It leads on, and so those who wait do.
+		out = r.failIfTooFew(out)
+	}
 	out = r.dropFetch(out)
 	r.role, r.leader = Leader, r.cfg.Self
 	r.epochs.Assign(r.leaderEpoch, r.end)

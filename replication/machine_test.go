@@ -405,6 +405,15 @@ func TestALeaderToldOfASmallerSet(t *testing.T) {
 	}
 	r.step(replication.Event{Kind: replication.ConfigChanged, Config: replication.Config{MinISR: 1, LagTimeMax: time.Second}})
 	r.wantHW(3)
+	// Under a new leader epoch it leads on, and its producers wait on.
+	r.step(replication.Event{Kind: replication.ConfigChanged, Config: replication.Config{MinISR: 2, LagTimeMax: time.Second}})
+	r.append(4, 1)
+	ev.LeaderEpoch, ev.PartitionEpoch = 2, 20
+	r.step(ev)
+	r.want(replication.FailWaiters)
+	ev.LeaderEpoch, ev.PartitionEpoch, ev.ISR = 3, 30, set(1, 2)
+	r.step(ev)
+	r.want()
 }
 
 func TestProposals(t *testing.T) {
@@ -461,6 +470,50 @@ func TestProposals(t *testing.T) {
 		}
 		r.step(committed)
 		r.wantHW(2)
+	})
+	// The first sending may be applied after the second was refused: the larger set
+	// counts until another state stands.
+	t.Run("unknown, then not applied", func(t *testing.T) {
+		r := newReplica(t, "isr", replication.Config{Self: 1, MinISR: 1})
+		state := replication.Event{Kind: replication.BecomeLeader, LeaderEpoch: 1, PartitionEpoch: 10, ISR: set(1, 2), Replicas: set(1, 2, 3)}
+		r.step(state)
+		r.fetched(3, 0)
+		r.want(replication.ProposeISR, replication.AnswerFetch)
+		refused := refused
+		refused.Refusal = replication.UnknownOutcome
+		r.step(refused)
+		r.step(replication.Event{Kind: replication.Tick})
+		r.want(replication.ProposeISR)
+		refused.Refusal = replication.NotApplied
+		r.step(refused)
+		r.append(1, 1)
+		r.fetched(2, 1)
+		r.wantHW(0)
+		r.step(replication.Event{Kind: replication.Tick})
+		if got := r.last(); got.Kind != replication.ProposeISR || got.Why != replication.Settling || len(got.Members) != 2 || got.PartitionEpoch != 10 {
+			t.Errorf("wanted %+v, want the committed set proposed", r.wants)
+		}
+		r.step(replication.Event{Kind: replication.Tick})
+		r.want()
+		if s := r.Status(); len(s.Maximal) != 3 {
+			t.Errorf("%v counts, want 3 too", s.Maximal)
+		}
+		r.step(replication.Event{Kind: replication.ISRCommitted, LeaderEpoch: 1, PartitionEpoch: 11, ISR: set(1, 2)})
+		r.fetched(2, 1)
+		r.step(replication.Event{Kind: replication.Tick, Now: 20 * time.Second})
+		r.wantHW(1)
+	})
+	t.Run("unknown, then not applied, and somebody lags by then", func(t *testing.T) {
+		r := propose(t)
+		for _, outcome := range []replication.Refusal{replication.UnknownOutcome, replication.NotApplied} {
+			refused := refused
+			refused.Refusal = outcome
+			r.step(refused)
+			r.step(tick)
+			if got := r.last(); got.Kind != replication.ProposeISR || got.Why != replication.Lagging {
+				t.Errorf("wanted %+v", r.wants)
+			}
+		}
 	})
 	t.Run("unknown", func(t *testing.T) {
 		r := propose(t)

@@ -13,6 +13,11 @@ type proposal struct {
 	pending bool
 	// unknown: there was no answer; made again on the next tick.
 	unknown bool
+	// doubtful: there was none once, so an earlier sending may still be applied.
+	doubtful bool
+	// settling: a doubtful one was refused; on the next tick another is made in its
+	// place, which ends the doubt once it stands.
+	settling bool
 	// held: one was refused; none is made before the next tick.
 	held           bool
 	why            Why
@@ -40,14 +45,37 @@ func (r *Replica) propose(out []Effect) []Effect {
 	if why == 0 {
 		return out
 	}
-	p.pending, p.why, p.partitionEpoch = true, why, r.partitionEpoch
-	p.members = slices.Clone(set)
+	p.pending, p.partitionEpoch = true, r.partitionEpoch
 	p.maximal = append(p.maximal[:0], r.isr...)
+	p.choose(set, why)
+	return append(out, p.effect(r))
+}
+
+// choose makes set what is proposed; it counts from now on, with whatever counts
+// already.
+func (p *proposal) choose(set []Member, why Why) {
+	p.members, p.why = slices.Clone(set), why
 	for _, m := range p.members {
 		if !Contains(p.maximal, m.Broker) {
 			p.maximal = append(p.maximal, m)
 		}
 	}
+}
+
+// again makes the proposal anew on a tick, where it came to nothing certain.
+func (p *proposal) again(r *Replica, out []Effect) []Effect {
+	if !p.unknown && !p.settling {
+		return out
+	}
+	if p.settling {
+		set, why := r.rule.ProposeISR(r, p.scratch[:0])
+		p.scratch = set
+		if why == 0 {
+			set, why = r.isr, Settling
+		}
+		p.choose(set, why)
+	}
+	p.unknown, p.settling = false, false
 	return append(out, p.effect(r))
 }
 
@@ -69,11 +97,14 @@ func (r *Replica) isrRefused(ev *Event, out []Effect) []Effect {
 	}
 	switch ev.Refusal {
 	case NotApplied:
+		if p.settling = p.doubtful; p.settling {
+			return out
+		}
 		*p = p.cleared()
 		p.held = true
 		return r.advance(out)
 	case UnknownOutcome:
-		p.unknown = true
+		p.unknown, p.doubtful = true, true
 	}
 	return out
 }

@@ -100,11 +100,7 @@ func (r *Replica) tick(out []Effect) []Effect {
 		return out
 	}
 	r.proposal.held = false
-	if r.proposal.unknown {
-		r.proposal.unknown = false
-		out = append(out, r.proposal.effect(r))
-	}
-	return r.advance(out)
+	return r.advance(r.proposal.again(r, out))
 }
 
 func (r *Replica) restarted(ev *Event, out []Effect) []Effect {
