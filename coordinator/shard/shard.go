@@ -132,7 +132,7 @@ type Machine[R any] interface {
 	// transaction on this partition.
 	EndTransaction(producerID int64, producerEpoch int16, committed bool)
 	// Loaded is called once, after the last replay of loading and before the first
-	// operation; it sets the timers of what was found.
+	// operation; it sets the timers of what was found, and writes no records.
 	Loaded(now time.Time, out *Outcome[R])
 	// Expire is the operation of a timer that ran out. The key's timer is gone.
 	Expire(now time.Time, key TimerKey, out *Outcome[R])
