@@ -70,6 +70,10 @@ type Probability struct {
 // Spread is how a figure varies over trials.
 type Spread struct {
 	Median float64 `json:"median"`
+	// Low and High bound the median: its order-statistic 95 % interval, or the
+	// extremes of fewer than six trials.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
 	P95    float64 `json:"p95"`
 	Max    float64 `json:"max"`
 	Mean   float64 `json:"mean"`

@@ -34,7 +34,8 @@ func SpreadOf(values []float64) result.Spread {
 	if len(s) == 0 {
 		return result.Spread{}
 	}
-	return result.Spread{Median: Median(s), P95: stat.Quantile(0.95, stat.Empirical, s, nil), Max: s[len(s)-1], Mean: stat.Mean(s, nil)}
+	i, _ := MedianInterval(s)
+	return result.Spread{Median: i.Center, Low: i.Low, High: i.High, P95: stat.Quantile(0.95, stat.Empirical, s, nil), Max: s[len(s)-1], Mean: stat.Mean(s, nil)}
 }
 
 // Keeps reports whether a cell must not lose an acknowledged record in a power cut:

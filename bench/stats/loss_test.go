@@ -45,7 +45,7 @@ func TestSpread(t *testing.T) {
 	for i := range 100 {
 		values = append(values, float64(100-i))
 	}
-	if s := SpreadOf(values); s != (result.Spread{Median: 50.5, P95: 95, Max: 100, Mean: 50.5}) {
+	if s := SpreadOf(values); s != (result.Spread{Median: 50.5, Low: 40, High: 61, P95: 95, Max: 100, Mean: 50.5}) {
 		t.Errorf("%+v", s)
 	}
 	if s := SpreadOf(nil); s != (result.Spread{}) {

@@ -120,6 +120,13 @@ func lossTable(e *dataset.Experiment, d *result.Durability) Table {
 		num("loss window, median", "ms"), num("p95", "ms"), num("unavailable, median", "ms"), num("debt, mean", "records"), num("debt ÷ loss", ""), num("records wrong", ""),
 	}}
 	whole := func(v float64) Cell { return number(v, chart.Count(v)) }
+	median := func(s result.Spread) Cell {
+		c := whole(s.Median)
+		if s.Max > 0 {
+			c = c.small("[" + chart.Count(s.Low) + ", " + chart.Count(s.High) + "]")
+		}
+		return c
+	}
 	for i := range d.Cells {
 		l := &d.Cells[i]
 		rate := number(nan, "")
@@ -135,7 +142,7 @@ func lossTable(e *dataset.Experiment, d *result.Durability) Table {
 		if l.DebtPerLoss > 0 {
 			ratio = number(l.DebtPerLoss, chart.Plain(l.DebtPerLoss))
 		}
-		t.add("", word(strings.ReplaceAll(l.Label, " ", nbsp)), rate, word(l.Counted()), whole(l.Records.Median), whole(l.Records.P95), whole(l.LossWindowMs.Median), whole(l.LossWindowMs.P95),
+		t.add("", word(strings.ReplaceAll(l.Label, " ", nbsp)), rate, word(l.Counted()), median(l.Records), whole(l.Records.P95), median(l.LossWindowMs), whole(l.LossWindowMs.P95),
 			whole(l.UnavailableMs.Median), debt, ratio, whole(float64(l.Wrong)))
 	}
 	return t
