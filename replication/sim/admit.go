@@ -29,6 +29,7 @@ func (b *broker) propose(e replication.Effect) {
 	}
 	if j := b.postOrSelf(alterPartition, b.controllerEnd); j != nil {
 		j.correlation, j.epoch, j.version, j.members, j.brokerEpoch = p.number, p.epoch, p.version, p.members, b.brokerEpoch
+		j.asker = b.life
 	}
 }
 
@@ -117,6 +118,12 @@ func (c *controller) admit(j *job) {
 		c.answerAlter(j, 0) // applied by a request whose answer got lost
 		return
 	}
+	if j.version > s.version || j.epoch > s.leaderEpoch {
+		// The leader knows more than this controller, which must not call it stale:
+		// the leader would wait for news that nobody has.
+		c.refresh()
+		return
+	}
 	if s.leader != j.from.id() || s.leaderEpoch != j.epoch || s.version != j.version {
 		c.told[j.from] = telling{}
 		c.answerAlter(j, replication.StaleState)
@@ -151,7 +158,7 @@ func (w *world) nextELR(before *partitionState, isr []replication.Member) []repl
 
 func (c *controller) answerAlter(j *job, refusal replication.Refusal) {
 	if a := c.b.postOrSelf(alterPartitionAnswer, j.from); a != nil {
-		a.correlation, a.refusal, a.state = j.correlation, refusal, c.state
+		a.correlation, a.refusal, a.state, a.life = j.correlation, refusal, c.state, j.asker
 	}
 }
 

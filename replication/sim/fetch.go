@@ -34,6 +34,7 @@ func (b *broker) sendFetch() {
 	e := &f.ask
 	j.correlation, j.epoch, j.recordEpoch, j.offset = f.correlation, e.LeaderEpoch, e.RecordEpoch, e.Offset
 	j.brokerEpoch, j.dir, j.highWatermark = b.brokerEpoch, dirID(b.log.directory), b.hw
+	j.asker = b.life
 	j.version = max(b.epoch, b.fence) // what the follower really knows, for the checker
 	if b.trace != nil {
 		j.cause = b.emit(b.end, trace.Event{
@@ -53,6 +54,7 @@ func (b *broker) onFetchTimer(j *job) {
 type parkedFetch struct {
 	waiting     bool
 	correlation uint32
+	asker       uint32
 	offset      int64
 	epoch       int32
 	answer      replication.Effect
@@ -66,7 +68,7 @@ func (b *broker) onFetchRequest(j *job) {
 		return
 	}
 	p := &b.parked[j.from]
-	*p = parkedFetch{correlation: j.correlation, offset: j.offset, epoch: j.epoch, cause: j.cause}
+	*p = parkedFetch{correlation: j.correlation, asker: j.asker, offset: j.offset, epoch: j.epoch, cause: j.cause}
 	b.fetchKnows = j.version
 	b.step(replication.Event{
 		Kind: replication.FollowerFetched, Broker: j.from.id(), BrokerEpoch: j.brokerEpoch, Dir: j.dir,
@@ -133,6 +135,7 @@ func (b *broker) sendFetchAnswer(to endpoint) {
 		return
 	}
 	e := &p.answer
+	j.life = p.asker
 	j.correlation, j.failure, j.epoch, j.offset = p.correlation, e.Failure, p.epoch, p.offset
 	j.highWatermark, j.logEnd, j.recordEpoch, j.end = e.HighWatermark, b.log.end(), e.DivergingEpoch, e.DivergingEnd
 	if e.Failure == replication.NoFailure && e.DivergingEpoch == replication.NoEpoch {

@@ -40,6 +40,7 @@ type ghost struct {
 	// after which records were given up.
 	exceeded, unclean bool
 	declared          int
+	declaredEpoch     int32
 	lost              int
 }
 
@@ -117,9 +118,6 @@ func (g *ghost) forgot(b *broker, end int64) {
 
 // truncated notes that a log was cut.
 func (g *ghost) truncated(b *broker, end int64) {
-	if g.excused[b.end] >= end {
-		g.excused[b.end] = everything
-	}
 	g.w.touched |= 1 << b.end
 }
 
@@ -140,6 +138,15 @@ func (g *ghost) remembers(b *broker) {
 	}
 }
 
+// joins ends a replica's excuse once it follows the lineage that gave records up
+// and has nothing of another in its log.
+func (g *ghost) joins(b *broker) {
+	at := g.excused[b.end]
+	if at != everything && b.epoch >= g.declaredEpoch && (b.log.end() <= at || g.agreement(b) == b.log.end()) {
+		g.excused[b.end] = everything
+	}
+}
+
 // reckon excuses what was acknowledged so far where nobody who counts holds it
 // any more.
 func (g *ghost) reckon() {
@@ -157,6 +164,7 @@ func (g *ghost) reckon() {
 // one after faults that exceeded the promise.
 func (g *ghost) declare(leader *broker) {
 	g.declared++
+	g.declaredEpoch = leader.epoch
 	g.unclean, g.exceeded = false, false
 	cut := g.agreement(leader)
 	for i := range g.acked {
@@ -172,7 +180,7 @@ func (g *ghost) declare(leader *broker) {
 		g.highestAcked, g.ackedChain = cut-1, leader.log.chainAt(cut)
 	}
 	for _, b := range g.w.brokers {
-		if b.log.end() > cut && b != leader {
+		if b != leader {
 			g.excused[b.end] = min(g.excused[b.end], cut)
 		}
 	}
@@ -223,7 +231,9 @@ func (w *world) onStateWritten(before, after *partitionState) {
 	case after.leaderEpoch > before.leaderEpoch:
 		if after.unclean {
 			w.reach[ReachUncleanElection]++
-			g.unclean = true
+			// An election that calls itself unclean may lose records only where that
+			// is allowed; asking everybody who may have lost some must find them.
+			g.unclean = w.options.Unclean || !w.bound()
 		}
 		if replication.Contains(before.elr, after.leader) {
 			w.reach[ReachELRElection]++
@@ -252,7 +262,7 @@ func (w *world) onOffice(b *broker, s *partitionState) {
 	if b.hw < int64(len(g.committed)) {
 		w.reach[ReachHWBelowTrue]++
 	}
-	if (g.unclean || g.exceeded) && g.agreement(b) < int64(len(g.committed)) {
+	if g.unclean || g.exceeded && g.agreement(b) < int64(len(g.committed)) {
 		g.declare(b)
 	}
 	g.unclean = false

@@ -44,6 +44,7 @@ func (w *world) check() {
 			w.candidateComplete(b)
 		}
 		w.ghost.remembers(b)
+		w.ghost.joins(b)
 	}
 	w.touched = 0
 }

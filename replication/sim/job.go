@@ -69,6 +69,8 @@ type job struct {
 	to, from endpoint
 	// life is the life of the process a timer belongs to; 0 for messages.
 	life uint32
+	// asker is the life of the process that asked: its answer is for no other.
+	asker uint32
 	// link is the generation of the connection a message travels on.
 	link uint32
 	// correlation joins an answer to its question.

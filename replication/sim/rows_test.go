@@ -72,3 +72,21 @@ func TestRows(t *testing.T) {
 		})
 	}
 }
+
+// TestUnsafeLoses: faults beyond the promise lose acknowledged records, and the
+// checker takes none of it for a bug of the strategy.
+func TestUnsafeLoses(t *testing.T) {
+	for _, spec := range catalog.Builtin().Specs() {
+		for _, flush := range []string{"os", "batch"} {
+			s := Scenario{Spec: spec, Flush: flush, ELR: "off", MinISR: 1, Unsafe: true, UncleanElection: true}
+			total := Many{Scenario: s, From: 1, Seeds: 300}.Run(context.Background())
+			t.Logf("%s, flush=%s: %d of %d seeds lost %d of %d records", spec.Name, flush, total.Losing, total.Seeds, total.Lost, total.Acked)
+			if total.Losing == 0 {
+				t.Errorf("%s, flush=%s: nothing was lost: the faults do not bite", spec.Name, flush)
+			}
+			for _, v := range total.Violations {
+				t.Errorf("%s seed %d: %v", spec.Name, v.Seed, v.Violation)
+			}
+		}
+	}
+}
