@@ -47,8 +47,10 @@ func newSession(w *world, seed uint64) *session {
 func (s *session) step() {
 	s.t.Helper()
 	switch n := s.rng.IntN(100); {
-	case n < 48:
+	case n < 40:
 		s.append()
+	case n < 48:
+		s.fetch()
 	case n < 60:
 		s.must(s.Flush())
 		s.synced = s.end
@@ -86,13 +88,33 @@ func (s *session) append() {
 		s.epoch++
 	}
 	b := idempotent(5, 0, s.nextSequence(), 3)
-	stored := record.Batch(bytes.Clone(b))
-	stored.SetBaseOffset(s.end)
-	stored.SetLeaderEpoch(s.epoch)
-	s.batches[s.end] = string(stored)
-	s.end += 3
+	s.expect(bytes.Clone(b))
 	if info := s.mustAppend(b, s.epoch); info.BaseOffset != s.end-3 {
 		s.t.Fatalf("appended at %d, want %d", info.BaseOffset, s.end-3)
+	}
+}
+
+// expect notes the batch that is about to be appended, and makes it what it will be
+// in the log.
+func (s *session) expect(b record.Batch) record.Batch {
+	b.SetBaseOffset(s.end)
+	b.SetLeaderEpoch(s.epoch)
+	s.batches[s.end] = string(b)
+	s.end += 3
+	return b
+}
+
+// fetch appends some batches at once, as a follower does.
+func (s *session) fetch() {
+	s.t.Helper()
+	var fetched []byte
+	sequence := s.nextSequence()
+	for range 1 + s.rng.IntN(8) {
+		fetched = append(fetched, s.expect(idempotent(5, 0, sequence, 3))...)
+		sequence += 3
+	}
+	if info, err := s.AppendAsFollower(fetched); err != nil || info.LastOffset != s.end-1 {
+		s.t.Fatalf("fetched up to %d: %+v, %v", s.end, info, err)
 	}
 }
 
