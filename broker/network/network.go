@@ -7,6 +7,8 @@
 //   - the common request, answered inside Handle, is read, handled and answered
 //     on one goroutine, and responses that are ready together leave in one
 //     system call;
+//   - a long request that is all there may be received in memory of the Handler's
+//     (EarlyHandler);
 //   - nothing grows with what a peer announces: memory, requests, connections
 //     and patience are bounded, and at a bound the connection is not read from,
 //     which is what the peer's TCP then feels.

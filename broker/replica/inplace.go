@@ -19,8 +19,6 @@ func (p *Partition) AppendInPlace(head []byte, sizeBytes int64, rest commitlog.I
 		return info, false, false, nil
 	case err != nil:
 		return info, false, true, p.failed("append", err)
-	case p.Topic.Config().SyncedAcks():
-		p.flushSoon(info.LastOffset + 1)
 	}
-	return info, p.advance(l), true, nil
+	return info, p.appended(l, info), true, nil
 }

@@ -123,10 +123,16 @@ func (p *Partition) Append(b record.Batch, acks int16, o commitlog.AppendOrigin)
 	if err != nil {
 		return info, false, p.failed("append", err)
 	}
+	return info, p.appended(l, info), nil
+}
+
+// appended does what follows every append and reports whether the high watermark
+// moved; mu is held.
+func (p *Partition) appended(l *leadership, info commitlog.AppendInfo) (moved bool) {
 	if p.Topic.Config().SyncedAcks() {
 		p.flushSoon(info.LastOffset + 1)
 	}
-	return info, p.advance(l), nil
+	return p.advance(l)
 }
 
 // advance applies the commit rule and reports whether the high watermark moved.
