@@ -27,7 +27,7 @@ var (
 func simTime(t *testing.T) time.Duration {
 	text := os.Getenv("SIMTIME")
 	if text == "" {
-		return 4 * time.Second
+		return 2 * time.Second
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
