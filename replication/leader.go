@@ -10,8 +10,10 @@ import (
 type leading struct {
 	epochStart            int64 // log end when it took office
 	ackedLeader, ackedAll int64
-	followers             []Peer // the other assigned replicas in order of assignment
-	fetcher               int32  // whose fetch is being answered; NoBroker between fetches
+	followers             []Peer        // the other assigned replicas in order of assignment
+	fetcher               int32         // whose fetch is being answered; NoBroker between fetches
+	lagCheck              time.Duration // when members are next looked at for lagging
+	checking              bool          // they are now
 	proposal              proposal
 }
 
@@ -57,7 +59,7 @@ func (r *Replica) becomeLeader(ev *Event, out []Effect) []Effect {
 	r.epochs.Assign(r.leaderEpoch, r.end)
 	r.leading = r.notLeading()
 	r.epochStart, r.ackedAll, r.ackedLeader = r.end, r.hw, r.Counted()
-	r.followers = r.peers(nil)
+	r.followers, r.lagCheck = r.peers(nil), r.now+r.cfg.LagTimeMax/2
 	out = r.advance(r.wantSync(out))
 	if r.rule.ControlBatch() {
 		out = append(out, Effect{Kind: AppendControl, LeaderEpoch: r.leaderEpoch})

@@ -168,13 +168,14 @@ func TestANewLifeOfABrokerStartsAnew(t *testing.T) {
 		}
 		// isr drops it, as one that does not keep up; sync has it join anew, under
 		// its present life, once it has everything.
+		r.want(replication.AnswerFetch)
 		if drops {
+			r.step(replication.Event{Kind: replication.Tick, Now: 5 * time.Second})
 			if p := r.wants[0]; p.Kind != replication.ProposeISR || replication.Contains(p.Members, 2) {
 				t.Errorf("%s wanted %+v", strategy, r.wants)
 			}
 			continue
 		}
-		r.want(replication.AnswerFetch)
 		r.step(again(4, 1))
 		p := r.wants[0]
 		if p.Kind != replication.ProposeISR || p.Members[replication.Find(p.Members, 2)].BrokerEpoch != 300 {
@@ -431,6 +432,7 @@ func TestProposals(t *testing.T) {
 	refused := replication.Event{Kind: replication.ISRRefused, LeaderEpoch: 1, PartitionEpoch: 10}
 	committed := replication.Event{Kind: replication.ISRCommitted, LeaderEpoch: 1, PartitionEpoch: 11, ISR: set(1, 2)}
 	tick := replication.Event{Kind: replication.Tick, Now: 12 * time.Second}
+	nextLook := replication.Event{Kind: replication.Tick, Now: 17 * time.Second}
 
 	t.Run("committed", func(t *testing.T) {
 		r := propose(t)
@@ -456,6 +458,8 @@ func TestProposals(t *testing.T) {
 		r.step(refused)
 		r.want() // not again at once
 		r.step(tick)
+		r.want()
+		r.step(nextLook)
 		r.want(replication.ProposeISR)
 	})
 	t.Run("stale", func(t *testing.T) {
@@ -509,7 +513,8 @@ func TestProposals(t *testing.T) {
 			refused := refused
 			refused.Refusal = outcome
 			r.step(refused)
-			r.step(tick)
+			r.step(nextLook)
+			nextLook.Now += 6 * time.Second
 			if got := r.last(); got.Kind != replication.ProposeISR || got.Why != replication.Lagging {
 				t.Errorf("wanted %+v", r.wants)
 			}
@@ -655,4 +660,38 @@ func TestAsyncWaitsForTheDiskAlone(t *testing.T) {
 	}
 	r.step(replication.Event{Kind: replication.Flushed, Offset: 2})
 	r.want(replication.AckLeader, replication.SetHighWatermark, replication.AckAll)
+}
+
+// TestASlowFollowerMakesNoStorm: one that reaches the high watermark again and
+// again, and the log end never, goes in and out of the ISR no faster than members
+// are looked at.
+func TestASlowFollowerMakesNoStorm(t *testing.T) {
+	r := newReplica(t, "isr", replication.Config{Self: 1, MinISR: 2})
+	r.step(replication.Event{Kind: replication.BecomeLeader, LeaderEpoch: 1, PartitionEpoch: 1, ISR: set(1), Replicas: set(1, 2)})
+	proposals, partitionEpoch := 0, int32(1)
+	for ms := time.Duration(1); ms < 60_000; ms++ {
+		now := ms * time.Millisecond
+		for _, ev := range []replication.Event{
+			{Kind: replication.Appended, Offset: int64(10 * ms), RecordEpoch: 1},
+			{Kind: replication.FollowerFetched, Broker: 2, BrokerEpoch: 102, Dir: dir(2), LeaderEpoch: 1, Offset: int64(ms), RecordEpoch: 1},
+			{Kind: replication.Tick},
+		} {
+			ev.Now = now
+			r.step(ev)
+			for _, e := range r.wants {
+				if e.Kind == replication.ProposeISR {
+					proposals++
+					partitionEpoch++
+					r.step(replication.Event{Kind: replication.ISRCommitted, Now: now, LeaderEpoch: 1, PartitionEpoch: partitionEpoch, ISR: e.Members})
+					break
+				}
+			}
+		}
+	}
+	if limit := 2 * 60 / 5; proposals < 4 || proposals > limit {
+		t.Errorf("%d proposals in a minute, want some, and at most %d: two for each look", proposals, limit)
+	}
+	if hw := r.Status().HighWatermark; hw < 50_000 {
+		t.Errorf("high watermark %d: the slow follower is not waited for while it is in", hw)
+	}
 }

@@ -112,9 +112,11 @@ func (r *Replica) isrRefused(ev *Event, out []Effect) []Effect {
 // WithoutLagging appends to set the ISR without the members that have not caught
 // up for replica.lag.time.max.ms (Partition.getOutOfSyncReplicas), and says
 // whether that left somebody out; where it did not, set is as it was. The leader
-// stays.
+// stays. They are looked at on a tick every half of that time, as in Kafka: a
+// replica joins at the high watermark, which a slow one reaches again and again,
+// and were it dropped as often, ZooKeeper would do nothing else.
 func (r *Replica) WithoutLagging(set []Member) (left []Member, dropped bool) {
-	if !slices.ContainsFunc(r.isr, r.lags) {
+	if !r.checking || !slices.ContainsFunc(r.isr, r.lags) {
 		return set, false
 	}
 	for _, m := range r.isr {

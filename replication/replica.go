@@ -100,7 +100,13 @@ func (r *Replica) tick(out []Effect) []Effect {
 		return out
 	}
 	r.proposal.held = false
-	return r.advance(r.proposal.again(r, out))
+	r.checking = r.now >= r.lagCheck
+	if r.checking {
+		r.lagCheck = r.now + r.cfg.LagTimeMax/2
+	}
+	out = r.advance(r.proposal.again(r, out))
+	r.checking = false
+	return out
 }
 
 func (r *Replica) restarted(ev *Event, out []Effect) []Effect {
