@@ -126,8 +126,19 @@ const corruptMessage = 2
 // one partition of a mapped log with small segments: eager, slow, leaving in the
 // middle, sending wrong checksums, retrying. A consumer, which verifies checksums,
 // must see each acknowledged record once, in order, and nothing else.
+//
+// Under storage.flush=group, requests wait for a sync after what they came with is
+// gone.
 func TestReceivedInPlaceAmongAllSortsOfClients(t *testing.T) {
-	b := start(t, settings(t.TempDir(), "storage.append.engine", "mapped", "log.segment.bytes", "1048576"))
+	for _, flush := range []string{"os", "group"} {
+		t.Run(flush, func(t *testing.T) {
+			b := start(t, settings(t.TempDir(), "storage.append.engine", "mapped", "log.segment.bytes", "1048576", "storage.flush", flush))
+			amongAllSortsOfClients(t, b)
+		})
+	}
+}
+
+func amongAllSortsOfClients(t *testing.T, b *Broker) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.Addr().String()), kgo.AllowAutoTopicCreation())
 	if err != nil {
 		t.Fatal(err)
