@@ -172,7 +172,9 @@ func (c *Candidates) Admits(members []Member) bool {
 
 // NextELR are the eligible leaders once the ISR is next (KIP-966): nobody while
 // it meets min.insync.replicas, else everybody who was in either set and is not
-// in the new ISR.
+// in the new ISR. A change of min.insync.replicas empties the set, and does so in
+// ZooKeeper before any leader hears of a lower one: it would acknowledge what the
+// eligible ones do not have.
 func NextELR(isr, elr, next []Member, minISR, replicas int) []Member {
 	if len(next) >= EffectiveMinISR(minISR, replicas) {
 		return nil

@@ -75,6 +75,19 @@ type few struct{ honest }
 func (few) AdvanceHighWatermark(r *replication.Replica) int64 { return slowest(r, r.Maximal()) }
 func (few) AdvanceAck(r *replication.Replica) int64           { return r.HighWatermark() }
 
+// two is the rule of replication's own example.
+type two struct{ replication.Common }
+
+func (two) AdvanceHighWatermark(r *replication.Replica) int64 {
+	second := int64(0)
+	for _, p := range r.Peers() {
+		second = max(second, p.LogEnd)
+	}
+	return min(r.Counted(), second)
+}
+
+func (two) AdvanceAck(r *replication.Replica) int64 { return r.HighWatermark() }
+
 type committed struct{ honest }
 
 func (committed) AdvanceHighWatermark(r *replication.Replica) int64 {
@@ -155,6 +168,7 @@ var broken = map[string]replication.Spec{
 // one depends on the seed.
 var alsoBroken = map[string]replication.Spec{
 	"acknowledges and shows what the leader has": with(eager{}),
+	"acknowledges what any two replicas have":    with(two{}),
 	"goes below min.insync.replicas":             with(few{}),
 	"looks at the committed set only":            with(committed{}),
 	"elects any live replica": electing(func(c replication.Candidates, cfg replication.Config) replication.Decision {
