@@ -9,9 +9,12 @@ import (
 	"tidemark/broker/replica"
 )
 
-// watchRecovery adds how far the opening of the logs is, which a start after an
-// unclean stop may take its time for.
-func (t *telemetry) watchRecovery(m *replica.Manager) {
+// watchLogs adds how far the opening of the logs is, which a start after an unclean
+// stop may take its time for, and how many log directories have failed since.
+func (t *telemetry) watchLogs(m *replica.Manager) {
+	t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tidemark_offline_log_dirs", Help: "Log directories that failed; their partitions are not served."},
+		func() float64 { return float64(m.OfflineDirs()) }))
 	gauge := func(name, help string, value func(replica.Recovery) float64) {
 		t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
 			func() float64 { return value(m.Recovery()) }))

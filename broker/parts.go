@@ -100,7 +100,7 @@ func (b *Broker) connectZookeeper(ctx context.Context) (undo, error) {
 // openReplicas locks the log directories and recovers what is in them.
 func (b *Broker) openReplicas(ctx context.Context) (undo, error) {
 	b.replicas = replica.New(b.replicaOptions())
-	b.telemetry.watchRecovery(b.replicas)
+	b.telemetry.watchLogs(b.replicas)
 	if err := b.replicas.Open(ctx); err != nil {
 		return nil, explainLock(err)
 	}

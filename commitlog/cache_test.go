@@ -123,3 +123,59 @@ func TestDropBehind(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkCatchUp reads a log whose pages were dropped from its start to its end, a
+// MiB at a time, with and without reading ahead.
+func BenchmarkCatchUp(b *testing.B) {
+	for name, cache := range map[string]CachePolicy{"ahead": DropBehind, "not": KeepCache} {
+		b.Run(name, func(b *testing.B) {
+			o := DefaultOptions()
+			o.Append, o.Read, o.Validation, o.Cache = buffered.Spec(), pread.Spec(), record.HeaderOnly, cache
+			o.SegmentBytes, o.MaxMessageBytes, o.TimestampBeforeMaxMs, o.RetentionMs = 256<<20, 4<<20, -1, -1
+			turns := NewTurns(2)
+			defer turns.Close()
+			o.Background = turns
+			l, err := Open(vfs.OS{}, b.TempDir()+"/t-0", o, OpenState{}, clock.Real{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() {
+				if err := l.Delete(); err != nil {
+					b.Error(err)
+				}
+			}()
+			batch := benchBatch(64 << 10)
+			for l.Size() < 512<<20 {
+				batch.SetBaseOffset(0)
+				if _, err := l.AppendAsLeader(batch, 0, Client); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := l.Flush(); err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(l.Size())
+			for b.Loop() {
+				b.StopTimer()
+				for _, s := range l.view.segments {
+					s.drop(0, s.size.Load()+l.view.position)
+					s.cache.dropped.Store(512 << 20)
+					s.cache.wanted.Store(0)
+					s.cache.done = 0
+				}
+				b.StartTimer()
+				for offset := int64(0); offset < l.LogEndOffset(); {
+					info, err := l.Read(offset, 1<<20, math.MaxInt64, true)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if _, err := info.Chunk.WriteTo(discard{}); err != nil {
+						b.Fatal(err)
+					}
+					info.Chunk.Release()
+					offset += max(1, info.Bytes/int64(len(batch))) * int64(batch.Count())
+				}
+			}
+		})
+	}
+}

@@ -111,6 +111,9 @@ func TestOneDirectoryOfTwo(t *testing.T) {
 	if online, _ := produce(); online == 20 {
 		t.Error("appends went on without any directory")
 	}
+	if h.OfflineDirs() != 2 {
+		t.Errorf("%d directories are said to be offline, want 2", h.OfflineDirs())
+	}
 	if len(failures) != 1 || !errors.Is(failures[0], syscall.EIO) || !strings.Contains(failures[0].Error(), "no log directory is left, the last was /b") {
 		t.Errorf("the broker was told %v, want the one sentence", failures)
 	}

@@ -32,7 +32,8 @@ type Manager struct {
 	closed bool
 	tasks  []*task // written by Open alone
 
-	recovery recovery
+	recovery    recovery
+	offlineDirs atomic.Int32
 
 	cleaning *cleaning // set by Open
 
@@ -87,15 +88,13 @@ func (m *Manager) Topics() []*Topic {
 // of its partitions is told, and without any directory left the broker is.
 func (m *Manager) dirFailed(d *logDir, cause error) {
 	m.background.Go(d.wake) // Not here: whoever met the error may hold locks.
-	for _, other := range m.dirs {
-		if !other.offline.Load() {
-			return
-		}
-	}
-	if m.o.Failed != nil {
+	if int(m.offlineDirs.Add(1)) == len(m.dirs) && m.o.Failed != nil {
 		m.o.Failed(fmt.Errorf("no log directory is left, the last was %s: %w: see to the disks, then start again", d.path, cause))
 	}
 }
+
+// OfflineDirs is how many log directories have failed.
+func (m *Manager) OfflineDirs() int { return int(m.offlineDirs.Load()) }
 
 // partitions returns all partitions.
 func (m *Manager) partitions() []*Partition {
