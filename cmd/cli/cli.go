@@ -1,5 +1,5 @@
 // Package cli is Tidemark's whole command tree as a library: a program that adds
-// an engine to the catalog and calls Main is a broker, a bench and a log tool
+// an engine or a strategy to the catalog and calls Main is a broker, a bench and a log tool
 // with that engine. One file per command; flags are bound to the Options of the
 // libraries that do the work, and nothing else happens here.
 package cli
@@ -18,12 +18,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/engines"
+	"tidemark/replication"
+	"tidemark/replication/catalog"
 )
 
 // Options is what a program brings along.
 type Options struct {
 	// Engines lists the storage engines that brokers and benches may use.
 	Engines engines.Catalog
+	// Strategies lists the replication strategies; the shipped ones if empty.
+	Strategies replication.Catalog
 }
 
 // The exit codes, the same for every command.
@@ -42,8 +46,9 @@ const (
 
 // App is what commands share. It is confined to the main goroutine.
 type App struct {
-	// Engines is Options.Engines.
-	Engines engines.Catalog
+	// Engines and Strategies are those of Options.
+	Engines    engines.Catalog
+	Strategies replication.Catalog
 	// Out gets results, Err everything else.
 	Out, Err io.Writer
 	// JSON asks for results as one JSON document, or a line each for a stream.
@@ -95,7 +100,10 @@ func Main(o Options) {
 
 // Run runs one command line and returns its exit code.
 func Run(ctx context.Context, o Options, args []string, out, errw io.Writer) (code int) {
-	app := &App{Engines: o.Engines, Out: out, Err: errw}
+	app := &App{Engines: o.Engines, Strategies: o.Strategies, Out: out, Err: errw}
+	if len(app.Strategies.Specs()) == 0 {
+		app.Strategies = catalog.Builtin()
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			fmt.Fprintf(errw, "tidemark: this is a bug in tidemark: %v\n\n%s", p, debug.Stack())

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/replication"
-	"tidemark/replication/catalog"
 	"tidemark/replication/sim"
 )
 
@@ -41,7 +40,7 @@ acknowledged may be lost. With --unsafe they exceed it, and losses are counted.`
   tidemark sim replay isr:1234`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			specs, err := f.specs()
+			specs, err := f.specs(app.Strategies)
 			if err != nil {
 				return err
 			}
@@ -103,7 +102,7 @@ func contains(list []string, word string) bool {
 }
 
 // specs are the strategies asked for.
-func (f *simFlags) specs() ([]replication.Spec, error) {
+func (f *simFlags) specs(known replication.Catalog) ([]replication.Spec, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -111,9 +110,9 @@ func (f *simFlags) specs() ([]replication.Spec, error) {
 		return nil, Usagef("--seeds %d: want at least one", f.seeds)
 	}
 	if f.strategy == "" {
-		return catalog.Builtin().Specs(), nil
+		return known.Specs(), nil
 	}
-	spec, err := catalog.Builtin().Find(f.strategy)
+	spec, err := known.Find(f.strategy)
 	if err != nil {
 		return nil, WithCode(ExitUsage, err)
 	}
@@ -154,7 +153,7 @@ func runSim(ctx context.Context, app *App, f simFlags, specs []replication.Spec)
 	err := app.Print(reports, func(w io.Writer) error {
 		writeSimTable(w, reports)
 		for _, r := range reports {
-			writeViolations(ctx, w, f, r)
+			writeViolations(ctx, w, app.Strategies, f, r)
 		}
 		return nil
 	})

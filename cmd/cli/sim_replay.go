@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark/internal/trace"
-	"tidemark/replication/catalog"
+	"tidemark/replication"
 	"tidemark/replication/sim"
 )
 
@@ -30,7 +30,7 @@ that text, q ends. The flags are those the seed was found with.`,
   tidemark sim replay quorum:7 --jsonl trace.jsonl --plain | less`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			seed, err := f.seed(args[0])
+			seed, err := f.seed(app.Strategies, args[0])
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ that text, q ends. The flags are those the seed was found with.`,
 }
 
 // seed takes STRATEGY:SEED apart.
-func (f *simFlags) seed(arg string) (uint64, error) {
+func (f *simFlags) seed(known replication.Catalog, arg string) (uint64, error) {
 	if err := f.check(); err != nil {
 		return 0, err
 	}
@@ -54,7 +54,7 @@ func (f *simFlags) seed(arg string) (uint64, error) {
 	if !ok || err != nil {
 		return 0, Usagef("%q: want STRATEGY:SEED, as in isr:1234", arg)
 	}
-	spec, err := catalog.Builtin().Find(name)
+	spec, err := known.Find(name)
 	if err != nil {
 		return 0, WithCode(ExitUsage, err)
 	}

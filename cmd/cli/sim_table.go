@@ -8,7 +8,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"tidemark/replication/catalog"
+	"tidemark/replication"
 	"tidemark/replication/sim"
 )
 
@@ -59,14 +59,14 @@ const shown = 3
 
 // writeViolations prints the violations of one strategy: a few with their
 // settings and the smaller run, the others as a line.
-func writeViolations(ctx context.Context, w io.Writer, f simFlags, r simReport) {
+func writeViolations(ctx context.Context, w io.Writer, known replication.Catalog, f simFlags, r simReport) {
 	for i, v := range r.Violations {
 		fmt.Fprintf(w, "\n%s:%d %s: %s\n  %s\n", r.Strategy, v.Seed, v.Invariant, v.Text, v.Replay)
 		if i >= shown || ctx.Err() != nil {
 			continue
 		}
 		s := f.scenario
-		spec, err := catalog.Builtin().Find(r.Strategy)
+		spec, err := known.Find(r.Strategy)
 		if err != nil {
 			continue // it was found a moment ago
 		}

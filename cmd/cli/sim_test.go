@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"tidemark/internal/trace"
+	"tidemark/replication"
+	"tidemark/replication/isr"
 )
 
 func runSimCommand(t *testing.T, args ...string) (code int, out, errs string) {
@@ -96,6 +98,17 @@ func TestSimUsage(t *testing.T) {
 		if code, _, errs := runSimCommand(t, args...); code != ExitUsage {
 			t.Errorf("sim %v: exit %d, want %d: %s", args, code, ExitUsage, errs)
 		}
+	}
+}
+
+// TestSimOwnStrategy: a program that brings a strategy along plays it.
+func TestSimOwnStrategy(t *testing.T) {
+	own := isr.Spec()
+	own.Name = "mine"
+	var stdout, stderr bytes.Buffer
+	o := Options{Strategies: replication.Catalog{}.With(own)}
+	if code := Run(context.Background(), o, []string{"sim", "--seeds", "3"}, &stdout, &stderr); code != ExitOK || !strings.Contains(stdout.String(), "MINE") {
+		t.Errorf("exit %d: %s%s", code, stdout.String(), stderr.String())
 	}
 }
 

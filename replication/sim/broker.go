@@ -277,6 +277,9 @@ func (b *broker) crash() {
 		return
 	}
 	b.stop()
+	for other := range b.net.links[b.end] {
+		b.net.links[b.end][other].last = 0 // the next process has connections of its own
+	}
 	for other := range endpoints {
 		b.net.links[other][b.end].generation++
 	}

@@ -38,6 +38,9 @@ func (w *world) post(kind jobKind, from, to endpoint) *job {
 	if from.isBroker() {
 		delay *= w.brokers[from].slowness
 	}
+	if w.faultsOn && w.random.chance(w.options.latePerMille) {
+		delay += w.random.between(20*ms, 250*ms) // sent again by TCP
+	}
 	at := max(w.now+delay, l.last+1, l.clogged)
 	l.last = at
 	j := w.queue.add(at)

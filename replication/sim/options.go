@@ -64,7 +64,7 @@ type Options struct {
 	producePeriod, consumePeriod   time.Duration
 	fsyncLow, fsyncHigh, writeback time.Duration
 	delayLow, delayHigh            time.Duration
-	dropPerMille                   int
+	dropPerMille, latePerMille     int
 	// fetchRecords is how many batches an answer to a follower holds at most.
 	fetchRecords int64
 	// reclaim: a broker that starts again takes its old registration over instead
@@ -95,6 +95,9 @@ func expand(s Scenario, r *random) Options {
 	if r.chance(300) {
 		o.dropPerMille = 1 + r.below(4)
 	}
+	if r.chance(300) {
+		o.latePerMille = 1 + r.below(8)
+	}
 	o.MinISR = pick(s.MinISR, 1+r.below(2))
 	o.Flush = pickText(s.Flush, r, "os", "batch")
 	o.ISRUpdate = pickText(s.ISRUpdate, r, "controller", "controller", "controller", "zookeeper")
@@ -115,7 +118,7 @@ func expand(s Scenario, r *random) Options {
 	if s.Row == "" {
 		o.Faults = planFaults(o, r)
 	} else { // a row's own faults only, and nothing reaches the disk by itself
-		o.dropPerMille, o.writeback, o.Unsafe = 0, time.Minute, true
+		o.dropPerMille, o.latePerMille, o.writeback, o.Unsafe = 0, 0, time.Minute, true
 		o.session, o.reclaim = 400*ms, false
 		o.lag = min(o.lag, 250*ms)
 	}
@@ -170,8 +173,8 @@ func keep(faults []Fault, numbers []int) []Fault {
 // String is the options in a line, the faults by number after it.
 func (o Options) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s brokers=%d producers=%d acks=%v min.insync.replicas=%d flush=%s isr.update=%s elr=%v unclean=%v unsafe=%v lag=%s drop=%d/1000 delay<=%s writeback=%s reclaim=%v fetch<=%d",
-		o.Strategy, o.Brokers, o.Producers, o.Acks, o.MinISR, o.Flush, o.ISRUpdate, o.ELR, o.Unclean, o.Unsafe, o.lag.Round(ms), o.dropPerMille,
+	fmt.Fprintf(&b, "%s brokers=%d producers=%d acks=%v min.insync.replicas=%d flush=%s isr.update=%s elr=%v unclean=%v unsafe=%v lag=%s drop=%d/1000 late=%d/1000 delay<=%s writeback=%s reclaim=%v fetch<=%d",
+		o.Strategy, o.Brokers, o.Producers, o.Acks, o.MinISR, o.Flush, o.ISRUpdate, o.ELR, o.Unclean, o.Unsafe, o.lag.Round(ms), o.dropPerMille, o.latePerMille,
 		o.delayHigh.Round(ms/10), o.writeback.Round(ms), o.reclaim, o.fetchRecords)
 	for _, f := range o.Faults {
 		fmt.Fprintf(&b, "\n  %s", f)

@@ -16,7 +16,6 @@ const (
 	ReachFetchFenced
 	ReachFetchUnknownEpoch
 	ReachFetchStaleBroker
-	ReachFenceRefused
 	ReachFenceForgotten
 	ReachHWBelowTrue
 	ReachStaleVersionRefused
@@ -47,7 +46,7 @@ const (
 var reachNames = [reaches]string{
 	"follower truncated", "truncated below its own high watermark", "diverging epoch answered", "ISR of one", "unclean election",
 	"election from ELR", "no leader", "fetch fenced (older epoch)", "fetch of a newer epoch", "fetch of an earlier broker life",
-	"fence refused", "fence forgotten in a power cut", "high watermark below the true one at an election",
+	"fence forgotten in a power cut", "high watermark below the true one at an election",
 	"state write refused by version", "zombie controller's write refused", "zombie controller's request refused",
 	"ineligible replica refused", "session expired", "expiry learnt on reconnect", "unknown outcome in ZooKeeper",
 	"proposal without an answer", "controller elected", "controller resigned", "leader moved on request", "clean shutdown",

@@ -129,9 +129,6 @@ func (b *broker) onFenceReplica(j *job) {
 }
 
 func (b *broker) answerFence(e replication.Effect) {
-	if e.Failure != replication.NoFailure {
-		b.reach[ReachFenceRefused]++
-	}
 	if e.Failure == replication.NoFailure {
 		b.ghost.promised[b.end] = max(b.ghost.promised[b.end], e.LeaderEpoch)
 	}
