@@ -299,6 +299,10 @@ func (r *round) cleanGroup(group []*segment) error {
 func (r *round) fill(w *cleaned, group []*segment) error {
 	for i, s := range group {
 		err := r.eachBatch(s, 0, func(b stored) error {
+			if b.BaseOffset() < w.next {
+				return b.corrupt(fmt.Errorf("offset %d where %d was next: %w", b.BaseOffset(), w.next, record.ErrCorrupt))
+			}
+			w.next = b.NextOffset()
 			before := len(r.out)
 			var err error
 			// The last batch of a segment stays, so that where it ends is known:

@@ -14,6 +14,8 @@ type cleaned struct {
 	// noted is the end of the batches that were indexed, written of those in the
 	// file.
 	noted, written int64
+	// next is the offset after the last batch that was looked at.
+	next int64
 }
 
 // newCleaned creates the files; a former round's leftovers are overwritten.
