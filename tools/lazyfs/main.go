@@ -37,24 +37,26 @@ func serve(backing, mount, durable string) error {
 		return err
 	}
 	root := &fs.LoopbackRoot{Path: backing, Dev: uint64(st.Dev)} // With it, inode numbers are those of BACKING.
-	root.NewNode = func(data *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
-		return &node{LoopbackNode: fs.LoopbackNode{RootData: data}, durable: durable}
-	}
-	top := &node{LoopbackNode: fs.LoopbackNode{RootData: root}, durable: durable}
+	top := &node{LoopbackNode: &fs.LoopbackNode{RootData: root}, durable: durable}
 	root.RootNode = top
 	_, err := fs.Mount(mount, top, &fs.Options{MountOptions: fuse.MountOptions{DirectMountStrict: true, FsName: "lazyfs", Name: "lazyfs"}})
 	if err != nil {
 		return err
 	}
 	fmt.Println("mounted")
-	_, _ = io.Copy(io.Discard, os.Stdin) // Its end is the signal, however it comes.
+	_, _ = io.Copy(io.Discard, os.Stdin)        // Its end is the signal, however it comes.
 	return unix.Unmount(mount, unix.MNT_DETACH) // Whoever still has a file of it open has lost it.
 }
 
 // node is a file or directory; its files tell their syncs.
 type node struct {
-	fs.LoopbackNode
+	*fs.LoopbackNode
 	durable string
+}
+
+// WrapChild implements fs.NodeWrapChilder.
+func (n *node) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
+	return &node{LoopbackNode: child.(*fs.LoopbackNode), durable: n.durable}
 }
 
 // Create implements fs.NodeCreater.
