@@ -38,11 +38,14 @@ func (w *world) post(kind jobKind, from, to endpoint) *job {
 	if from.isBroker() {
 		delay *= w.brokers[from].slowness
 	}
-	if w.faultsOn && w.random.chance(w.options.latePerMille) {
-		delay += w.random.between(20*ms, 250*ms) // sent again by TCP
+	late := w.faultsOn && w.random.chance(w.options.latePerMille)
+	if late {
+		delay += w.random.between(20*ms, 400*ms) // sent again by TCP
 	}
 	at := max(w.now+delay, l.last+1, l.clogged)
-	l.last = at
+	if !late || from == zkEnd || to == zkEnd || w.random.chance(500) {
+		l.last = at
+	} // else on a connection that its sender gives up: later messages overtake it
 	j := w.queue.add(at)
 	j.kind, j.from, j.to, j.link = kind, from, to, l.generation
 	j.cause = w.cause
