@@ -73,6 +73,10 @@ type Options struct {
 	OffsetsRetention      time.Duration // offsets.retention.minutes
 	RetentionInterval     time.Duration // offsets.retention.check.interval.ms
 	TimeoutRule           TimeoutRule   // group.rebalance.timeout.rule
+	// Subscription reads the topics out of a consumer's metadata, for the deletion
+	// and expiry of offsets; ok is false where it cannot. Nil never can: then the
+	// offsets of a group with consumers are all in use.
+	Subscription func(metadata []byte) (topics []string, ok bool)
 }
 
 // NewOptions returns Kafka's defaults.
