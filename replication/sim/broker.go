@@ -19,7 +19,6 @@ type broker struct {
 	hwCheckpoint int64
 	cleanMarker  int64 // the registration left cleanly, NoBrokerEpoch if none
 	lastSession  int64 // of the last registration
-	outOfOrder   bool  // the log directory is offline since a failed fsync
 
 	// up: the process runs. paused: it does not, until resumeAt.
 	up, paused bool
@@ -71,7 +70,6 @@ type process struct {
 	fetchKnows           int32 // the leader epoch that the follower at hand knows, for the checker
 	leaving              bool  // a controlled shutdown is under way
 	effects              []replication.Effect
-	depth                int
 }
 
 // start begins a new process on what the disk holds.
@@ -87,7 +85,7 @@ func (b *broker) start() {
 		brokerEpoch: replication.NoBrokerEpoch, controllerEnd: harness, metaLeader: replication.NoBroker,
 		leader: replication.NoBroker, epoch: replication.NoEpoch, metaEpoch: replication.NoEpoch, effects: effects[:0],
 	}
-	b.up, b.outOfOrder = true, false
+	b.up = true
 	b.controller = controller{b: b, move: replication.NoBroker}
 	b.timer(pingTimer, b.random.between(0, b.options.session/6))
 	b.timer(tickTimer, b.random.between(0, b.options.tick))

@@ -41,7 +41,6 @@ type ghost struct {
 	exceeded, unclean bool
 	declared          int
 	declaredEpoch     int32
-	lost              int
 }
 
 type valueInfo struct {

@@ -12,7 +12,6 @@ func (b *broker) step(ev replication.Event) {
 		return
 	}
 	ev.Now = b.now
-	b.depth++
 	from := len(b.effects)
 	b.effects = b.machine.Step(ev, b.effects)
 	life := b.life
@@ -21,7 +20,6 @@ func (b *broker) step(ev replication.Event) {
 	}
 	if b.life == life {
 		b.effects = b.effects[:from]
-		b.depth--
 	}
 }
 

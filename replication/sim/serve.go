@@ -30,7 +30,7 @@ const (
 
 // onProduce appends a record, and answers or parks the producer.
 func (b *broker) onProduce(j *job) {
-	if b.machine == nil || b.role != replication.Leader || b.outOfOrder || !b.leaseHolds() {
+	if b.machine == nil || b.role != replication.Leader || !b.leaseHolds() {
 		b.answerProduce(j.from, j.correlation, j.value, codeRefused, 0, "NOT_LEADER_OR_FOLLOWER")
 		return
 	}
