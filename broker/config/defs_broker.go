@@ -31,7 +31,7 @@ var brokerDefs = []Def{
 		[]rule[[]string]{{"at least one directory", func(v []string) bool { return len(v) > 0 }}},
 		others(Other{"log.dir", 1})),
 	broker("num.recovery.threads.per.data.dir", func(b *Broker) *int32 { return &b.RecoveryThreads }, integer, "0",
-		"Logs of one directory that are opened at a time at start; 0 means one per CPU for all directories together.", atLeast[int32](0)),
+		"Logs of one directory that are opened at a time at start, and closed at the end; 0 means one per CPU for all directories together.", atLeast[int32](0)),
 	broker("num.partitions", func(b *Broker) *int32 { return &b.NumPartitions }, integer, "1",
 		"Partitions of a topic that is created without a number of them.", atLeast[int32](1)),
 	broker("default.replication.factor", func(b *Broker) *int32 { return &b.DefaultReplicationFactor }, integer, "1",

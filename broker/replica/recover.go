@@ -72,26 +72,17 @@ func (m *Manager) recover(ctx context.Context) error {
 	opened := opened{m: m}
 	var all sync.WaitGroup
 	for _, list := range queues {
-		next := make(chan candidate, len(list))
-		for _, c := range list {
-			next <- c
-		}
-		close(next)
-		for range min(m.recoveryThreads(), len(list)) {
-			all.Go(func() {
-				for c := range next {
-					if ctx.Err() == nil {
-						opened.note(c.id, m.openFound(c))
-					}
-				}
-			})
-		}
+		eachAtOnce(&all, m.recoveryThreads(), list, func(c candidate) {
+			if ctx.Err() == nil {
+				opened.note(c.id, m.openFound(c))
+			}
+		})
 	}
 	all.Wait()
 	return errors.Join(append(opened.errs, ctx.Err())...)
 }
 
-// recoveryThreads is how many logs of one directory are opened at a time.
+// recoveryThreads is how many logs of one directory are opened, or closed, at a time.
 func (m *Manager) recoveryThreads() int {
 	if m.o.RecoveryThreads > 0 {
 		return m.o.RecoveryThreads

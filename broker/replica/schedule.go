@@ -2,11 +2,9 @@ package replica
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"tidemark/commitlog/checkpoint"
 	"tidemark/internal/clock"
 )
 
@@ -103,57 +101,4 @@ func (m *Manager) backgroundFailed(operation string, p *Partition, err error) {
 	if err = p.failed(operation, err); !errors.Is(err, ErrStorage) && !p.lead.Load().stopped {
 		m.o.Logger.Warn("background work failed", "operation", operation, "partition", p.ID().String(), "error", err)
 	}
-}
-
-// Close ends the schedule, closes every log, writes the checkpoints and, where
-// all went well, the clean-shutdown marker with the broker epoch that ends.
-func (m *Manager) Close(brokerEpoch int64) error {
-	m.stopCleaners()
-	for _, t := range m.tasks {
-		t.stop()
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return nil
-	}
-	m.closed = true
-	failed := make(map[*logDir]bool)
-	var errs []error
-	note := func(d *logDir, what string, err error) {
-		if err != nil {
-			failed[d] = true
-			if !d.offline.Load() { // Else why was told when it went.
-				errs = append(errs, fmt.Errorf("%s: %w", what, err))
-			}
-		}
-	}
-	for id, f := range m.found {
-		note(f.dir, "close "+id.String(), f.log.Close())
-	}
-	for _, p := range m.partitions() {
-		note(p.dir, "close "+p.ID().String(), p.close())
-	}
-	m.background.Wait()
-	m.closeDevices()
-	for _, d := range m.dirs {
-		if !failed[d] {
-			d.checkpointAll()
-		}
-		if !failed[d] && !d.offline.Load() {
-			note(d, "mark clean shutdown", checkpoint.WriteCleanShutdown(d.fs, d.path, brokerEpoch))
-		}
-		note(d, "unlock", d.lock.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// close ends the service of the partition and closes its log.
-func (p *Partition) close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l := *p.lead.Load()
-	l.leader = -1
-	p.lead.Store(&l)
-	return p.log.Close()
 }
