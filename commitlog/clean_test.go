@@ -498,6 +498,30 @@ func TestHoles(t *testing.T) {
 	}
 }
 
+// TestKeysAreAskedFor: whatever storage.validation says, a compacted log takes no
+// record without a key, and one that had some before drops them.
+func TestKeysAreAskedFor(t *testing.T) {
+	m := newCompacted(t)
+	m.o.Validation = record.HeaderOnly
+	m.world.open()
+	m.put(record.None, -1, false, []pick{{nil, []byte("from before"), 1}, {[]byte("k"), []byte("v"), 2}})
+	m.ok(m.Roll())
+	m.o.Compacted = true
+	m.ok(m.Reconfigure(m.o))
+	w := record.NewBuilder(record.LZ4, record.DefaultLevel)
+	w.Append(1, []byte("k"), []byte("v"), nil)
+	w.Append(1, nil, []byte("no key"), nil)
+	_, err := m.AppendAsLeader(w.Build(), 0, Client)
+	if wrong := record.ErrorsOf(err); !errors.Is(err, record.ErrInvalidRecord) || len(wrong) != 1 || wrong[0].Index != 1 {
+		t.Fatalf("got %v, want record 1 to be refused", err)
+	}
+	if r := m.clean(m.LogEndOffset()); r.Keyless != 1 {
+		t.Fatalf("%+v, want one record without a key dropped", r)
+	}
+	m.checkClean()
+	m.check(0)
+}
+
 // TestCleanableBounds: the lag and the bound say what a round may touch, the ratio
 // and the maximal lag when it is due.
 func TestCleanableBounds(t *testing.T) {

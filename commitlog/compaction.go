@@ -7,6 +7,7 @@ import (
 
 	"tidemark/commitlog/index"
 	"tidemark/commitlog/producer"
+	"tidemark/protocol/record"
 )
 
 // Compaction is when and how far a compacted log is cleaned; it counts where
@@ -30,6 +31,16 @@ type Compaction struct {
 // DefaultCompaction returns Kafka's defaults.
 func DefaultCompaction() Compaction {
 	return Compaction{DeleteRetentionMs: 24 * 3600 * 1000, MaxLagMs: math.MaxInt64, MinDirtyRatio: 0.5}
+}
+
+// mode is how deep a leader checks a batch. Of a compacted log it is always every
+// record: a header does not show whether they have keys, and compaction would drop
+// those that have none.
+func (o *Options) mode() record.Mode {
+	if o.Compacted {
+		return record.Records
+	}
+	return o.Validation
 }
 
 // ErrCleaningAborted: a round of cleaning ended early because the log was

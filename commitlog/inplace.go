@@ -68,7 +68,7 @@ func (o *Options) receivesHead(head []byte, sizeBytes int64) bool {
 func (o *Options) receives(b record.Batch) bool {
 	return !o.NoInPlace && !b.IsControl() && !b.IsTransactional() &&
 		(o.Compression == KeepCodec || o.Compression == b.Codec()) &&
-		(o.Validation == record.HeaderOnly || b.Codec() == record.None)
+		(o.mode() == record.HeaderOnly || b.Codec() == record.None)
 }
 
 // lends says whether the append engine can lend memory; mu is held.

@@ -120,7 +120,7 @@ const (
 // validation is the rules for a batch that arrives at nowMs.
 func (o *Options) validation(nowMs int64) record.Validation {
 	return record.Validation{
-		Mode:            o.Validation,
+		Mode:            o.mode(),
 		MaxMessageBytes: o.MaxMessageBytes,
 		RequireKeys:     o.Compacted,
 		LogAppendTime:   o.LogAppendTime,

@@ -21,7 +21,7 @@ var ownDefs = []Def{
 		"What becomes of written pages in the page cache: keep leaves them to the system; dropbehind starts their way to the disk 16 MiB at a time, drops what lies more than 64 MiB behind the end of the log, and reads ahead for those who fetch it later.",
 		oneOf(CacheKeep, CacheDropBehind), own),
 	topic("storage.validation", "storage.validation", func(t *Topic) *string { return &t.Validation }, text, ValidateRecords,
-		"records decompresses each batch and checks every record, as Kafka does; header checks the batch header and checksum only.",
+		"records decompresses each batch and checks every record, as Kafka does; header checks the batch header and checksum only, but for compacted topics, whose records must have keys.",
 		oneOf(ValidateRecords, ValidateHeader), own),
 	topic("storage.append.inplace", "storage.append.inplace", func(t *Topic) *bool { return &t.InPlace }, boolean, "true",
 		"Whether the records of a produce request that has arrived whole are received straight where they will lie in the segment, if the append engine can lend that memory; mapped can.",
