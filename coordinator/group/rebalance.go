@@ -1,8 +1,6 @@
 package group
 
-import (
-	"time"
-)
+import "time"
 
 // maybePrepareRebalance starts a rebalance unless one is being prepared.
 func (g *Groups) maybePrepareRebalance(now time.Time, c *group, out *Outcome) {
@@ -33,8 +31,11 @@ func (g *Groups) prepareRebalance(now time.Time, c *group, out *Outcome) {
 		wait = g.options.InitialRebalanceDelay
 	}
 	c.become(PreparingRebalance, now)
+	if c.allJoined() {
+		g.completeJoin(now, c, out)
+		return
+	}
 	out.Set(c.timer(rebalanceTimer, ""), wait)
-	g.tryCompleteJoin(now, c, out)
 }
 
 // rebalanceTimeout is how long members may take to join again.
@@ -50,9 +51,14 @@ func (c *group) rebalanceTimeout(rule TimeoutRule) time.Duration {
 	return longest
 }
 
+// allJoined says that a rebalance needs to wait for nobody.
+func (c *group) allJoined() bool {
+	return !c.initial && c.joining == len(c.members) && len(c.pending) == 0
+}
+
 // tryCompleteJoin completes the rebalance being prepared once everybody has joined.
 func (g *Groups) tryCompleteJoin(now time.Time, c *group, out *Outcome) {
-	if c.state == PreparingRebalance && !c.initial && c.joining == len(c.members) && len(c.pending) == 0 {
+	if c.state == PreparingRebalance && c.allJoined() {
 		g.completeJoin(now, c, out)
 	}
 }

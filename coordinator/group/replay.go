@@ -52,16 +52,17 @@ func (g *Groups) replayGroup(r *GroupRecord) {
 	c := g.group(r.Group)
 	c.generation, c.protocolType, c.protocol = r.Generation, r.ProtocolType, r.Protocol
 	c.keepOnly(r.Members)
+	order := make([]*member, 0, len(r.Members))
 	for i := range r.Members {
 		m := c.recorded(&r.Members[i])
+		order = append(order, m)
 		m.assignment = r.Members[i].Assignment
 		if m.syncing != 0 || m.id == r.Leader {
 			m.syncing = 0 // answered by the outcome that wrote this
 			delete(c.unsynced, m.id)
 		}
 	}
-	c.arriving = nil
-	c.leader = r.Leader
+	c.members, c.leader, c.arriving = order, r.Leader, nil
 	state := Stable
 	if len(c.members) == 0 {
 		state = Empty
