@@ -9,8 +9,9 @@ func (r *Replica) fence(ev *Event, out []Effect) []Effect {
 	if !r.obeys(ev.ControllerEpoch) || ev.LeaderEpoch < r.fenced || ev.LeaderEpoch < r.leaderEpoch {
 		return append(out, Effect{Kind: AnswerFence, LeaderEpoch: max(r.fenced, r.leaderEpoch), Failure: FencedLeaderEpoch})
 	}
-	if ev.LeaderEpoch > r.fenced {
-		r.fenced = ev.LeaderEpoch
+	r.fenced = max(r.fenced, ev.LeaderEpoch)
+	if r.fenced > r.written {
+		r.written = r.fenced
 		synced := r.cfg.SyncedAcks && !planted.Is(planted.FenceNotSynced)
 		out = append(out, Effect{Kind: WriteFence, LeaderEpoch: r.fenced, Synced: synced})
 	}

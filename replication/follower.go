@@ -21,7 +21,7 @@ func (r *Replica) becomeFollower(ev *Event, out []Effect) []Effect {
 	r.sameLeader = planted.Is(planted.SameLeaderNoTruncation) && r.role == Follower && r.leader == ev.Broker
 	r.role, r.leader = Follower, ev.Broker
 	if r.byHighWatermark() && r.end > r.hw && !r.sameLeader {
-		return append(r.dropFetch(out), Effect{Kind: Truncate, Offset: r.hw, Why: OverHighWatermark})
+		return append(out, Effect{Kind: Truncate, Offset: r.hw, Why: OverHighWatermark})
 	}
 	return r.fetch(out)
 }

@@ -288,6 +288,8 @@ func TestASlowDiskCountsNothing(t *testing.T) {
 	if got := r.last(); got.Offset != 3 || got.RecordEpoch != 1 || got.Dir != (replication.DirID{}) || got.LeaderEpoch != 3 {
 		t.Errorf("the fence is answered with %+v", got)
 	}
+	r.step(replication.Event{Kind: replication.Flushed, Offset: 3})
+	r.want() // It was answered.
 	r.follow(1, 3)
 	r.want(replication.Fetch)
 
@@ -336,6 +338,21 @@ func TestFencing(t *testing.T) {
 	r.want()
 	r.follow(2, 5)
 	r.want(replication.Fetch)
+}
+
+// TestAPromiseIsWrittenThoughTheLogImpliesIt: records of an epoch may be truncated
+// again, a promise to it may not.
+func TestAPromiseIsWrittenThoughTheLogImpliesIt(t *testing.T) {
+	r := newReplica(t, "quorum", replication.Config{Self: 1})
+	r.step(replication.Event{
+		Kind: replication.Restarted, Offset: 3, Synced: 3, FencedEpoch: 2, BrokerEpoch: 1, Epochs: []epoch.Entry{{Epoch: 4}},
+	})
+	r.step(replication.Event{Kind: replication.Fence, LeaderEpoch: 3})
+	if got := r.last(); got.Failure != replication.FencedLeaderEpoch || got.LeaderEpoch != 4 {
+		t.Errorf("answered %+v by a replica with records of epoch 4", got)
+	}
+	r.step(replication.Event{Kind: replication.Fence, LeaderEpoch: 4})
+	r.want(replication.WriteFence, replication.AnswerFence)
 }
 
 func TestControllersOfAnOlderEpochAreNotObeyed(t *testing.T) {

@@ -28,7 +28,8 @@ type Replica struct {
 	isr, elr        []Member // committed: what ZooKeeper has
 	replicas        []Member // assigned, preferred first
 
-	fenced       int32 // highest epoch promised to, ≥ leaderEpoch once leading or following
+	fenced       int32 // nothing is taken from leaders of a lower epoch
+	written      int32 // the highest promise in its checkpoint
 	fenceWaiting bool  // an AnswerFence waits for the tail to be synced
 	fenceAsked   int32 // the epoch it answers
 
@@ -51,7 +52,8 @@ func NewReplica(c Config, rule Rule) *Replica {
 // forget is what a restart leaves of the roles.
 func (r *Replica) forget() {
 	r.role, r.leader, r.fenceWaiting = Idle, NoBroker, false
-	r.leaderEpoch, r.partitionEpoch, r.controllerEpoch, r.fenced = NoEpoch, NoEpoch, NoEpoch, NoEpoch
+	r.leaderEpoch, r.partitionEpoch, r.controllerEpoch = NoEpoch, NoEpoch, NoEpoch
+	r.fenced, r.written = NoEpoch, NoEpoch
 	r.isr, r.elr, r.replicas = nil, nil, nil
 	r.following, r.leading = following{}, r.notLeading()
 }
@@ -119,6 +121,7 @@ func (r *Replica) restarted(ev *Event, out []Effect) []Effect {
 	r.hw = max(r.start, min(ev.HighWatermark, r.end))
 	r.epochs.Load(ev.Epochs)
 	// What the log holds of an epoch is a promise to it, too.
+	r.written = ev.FencedEpoch
 	r.fenced = max(ev.FencedEpoch, r.latestEpoch())
 	return r.wantSync(out)
 }
