@@ -236,9 +236,11 @@ func (b *broker) onFlushTimer(j *job) {
 		// A failed fsync is final: the only log directory goes offline, and the
 		// broker with it.
 		b.reach[ReachFsyncFailed]++
+		b.traceFsync("KAFKA_STORAGE_ERROR")
 		b.crash()
 		return
 	}
+	b.traceFsync("")
 	end, stale := b.log.synced, b.flushStale
 	b.flushStale = false
 	if b.flushEnd > end {

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"tidemark/internal/trace"
 	"tidemark/replication"
 	"tidemark/replication/internal/planted"
 )
@@ -304,15 +303,4 @@ func sameSet(a, b []replication.Member) bool {
 		}
 	}
 	return true
-}
-
-// traceLeader is the event of a written state with another leader or epoch.
-func (w *world) traceLeader(before, after *partitionState) {
-	if w.trace == nil {
-		return
-	}
-	w.emit(harness, trace.Event{
-		Kind: trace.Leader, TopicPartition: partitionName, Epoch: after.leaderEpoch, OldLeader: before.leader,
-		Leader: after.leader, New: ids(after.isr), Unclean: after.unclean,
-	})
 }

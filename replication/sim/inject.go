@@ -3,7 +3,6 @@ package sim
 import (
 	"time"
 
-	"tidemark/internal/trace"
 	"tidemark/replication"
 )
 
@@ -199,18 +198,4 @@ func (w *world) heal() {
 		}
 	}
 	w.traceFault("end", faultKinds, nil, nil)
-}
-
-func (w *world) traceFault(phase string, k FaultKind, b, other *broker) {
-	if w.trace == nil {
-		return
-	}
-	e := trace.Event{Kind: trace.Fault, Phase: phase, What: "all"}
-	if k < faultKinds {
-		e.What, e.New = k.String(), []int32{b.id}
-		if k == CutPair || k == CutOneWay {
-			e.New = append(e.New, other.id)
-		}
-	}
-	w.cause = w.emit(harness, e)
 }

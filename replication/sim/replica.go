@@ -152,30 +152,6 @@ func (b *broker) maximal() []replication.Member {
 	return b.machine.Status().Maximal
 }
 
-func (b *broker) traceHW(e replication.Effect) {
-	var waiting []int32
-	if s := b.machine.Status(); s.Role == replication.Leader {
-		for _, f := range s.Followers {
-			if f.LogEndOffset < s.LogEndOffset && replication.Contains(s.Maximal, f.Broker) {
-				waiting = append(waiting, f.Broker)
-			}
-		}
-	}
-	b.emit(b.end, trace.Event{
-		Kind: trace.HW, TopicPartition: partitionName, Epoch: b.epoch, From: e.From, To: e.Offset, LogEndOffset: b.log.end(), WaitingFor: waiting,
-	})
-}
-
-func (b *broker) traceISR(phase string, members []replication.Member, version int32, why string) {
-	if b.trace == nil {
-		return
-	}
-	old := ids(b.maximal())
-	b.emit(b.end, trace.Event{
-		Kind: trace.ISR, TopicPartition: partitionName, Epoch: b.epoch, Phase: phase, Old: old, New: ids(members), Version: version, Why: why,
-	})
-}
-
 func ids(members []replication.Member) []int32 {
 	out := make([]int32, 0, len(members))
 	for _, m := range members {

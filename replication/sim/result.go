@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"tidemark/internal/trace"
 	"tidemark/replication"
@@ -148,71 +147,3 @@ func (w *world) account(r *Result) {
 		}
 	}
 }
-
-// recording numbers the events of a run, by emitter.
-type recording struct {
-	tracers [endpoints + 1]*trace.Tracer
-}
-
-func newRecording(sink trace.Sink) *recording {
-	r := &recording{}
-	for i := range r.tracers {
-		r.tracers[i] = trace.NewTracer(trace.Outside, sink)
-		if e := endpoint(i); e.isBroker() {
-			r.tracers[i] = trace.NewTracer(e.id(), sink)
-		}
-	}
-	outside := trace.NewTracer(trace.Outside, sink)
-	for i := range r.tracers {
-		if !endpoint(i).isBroker() {
-			r.tracers[i] = outside
-		}
-	}
-	return r
-}
-
-// emit writes an event and makes it the cause of what follows.
-func (w *world) emit(by endpoint, e trace.Event) trace.ID {
-	at := endpoints
-	if by.isBroker() {
-		at = int(by)
-	}
-	e.At = w.now
-	if e.Cause.IsZero() {
-		e.Cause = w.cause
-	}
-	id := w.trace.tracers[at].Emit(e)
-	w.cause = id
-	return id
-}
-
-func (w *world) traceZnode(by endpoint, op, path string, version int32, owner int64, problem string) {
-	if w.trace == nil {
-		return
-	}
-	if strings.HasSuffix(path, "/") {
-		path += fmt.Sprint(by.id())
-	}
-	e := trace.Event{Kind: trace.Znode, Op: op, Path: path, Version: version, Owner: owner, Error: problem, Why: fmt.Sprintf("by broker %d", by.id())}
-	w.emit(harness, e)
-}
-
-// Tail is a sink that keeps the last events as text.
-type Tail struct {
-	lines []string
-	limit int
-}
-
-// NewTail keeps the last limit events.
-func NewTail(limit int) *Tail { return &Tail{limit: limit} }
-
-// Write implements trace.Sink.
-func (t *Tail) Write(e *trace.Event) {
-	if len(t.lines) == 2*t.limit {
-		t.lines = append(t.lines[:0], t.lines[t.limit:]...)
-	}
-	t.lines = append(t.lines, string(trace.AppendText(nil, e)))
-}
-
-// Lines are the events kept.
-func (t *Tail) Lines() []string { return t.lines[max(0, len(t.lines)-t.limit):] }

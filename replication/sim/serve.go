@@ -46,6 +46,7 @@ func (b *broker) onProduce(j *job) {
 	}
 	if j.acks != 0 {
 		b.waiters = append(b.waiters, wait)
+		b.tracePurgatory("parked", &wait, "")
 	}
 	b.append(entry{epoch: b.epoch}, j.value, j.correlation<<4|uint32(j.from))
 }
@@ -74,6 +75,7 @@ func (b *broker) ack(end int64, all bool) {
 			continue
 		}
 		b.world.onAck(b, &w)
+		b.tracePurgatory("completed", &w, "")
 		b.answerProduce(w.client, w.correlation, w.value, codeOK, w.offset, "")
 	}
 	b.waiters = kept
@@ -89,6 +91,7 @@ func (b *broker) failWaiters(end int64, failure replication.Failure) {
 		if failure == replication.NotEnoughReplicasAfterAppend {
 			b.reach[ReachNotEnoughAfterAppend]++
 		}
+		b.tracePurgatory("completed", &w, failureText(failure))
 		b.answerProduce(w.client, w.correlation, w.value, codeUnknown, 0, failureText(failure))
 	}
 	b.waiters = kept
@@ -102,6 +105,7 @@ func (b *broker) expireWaiters() {
 			continue
 		}
 		b.reach[ReachProduceTimedOut]++
+		b.tracePurgatory("expired", &w, "")
 		b.answerProduce(w.client, w.correlation, w.value, codeUnknown, 0, "REQUEST_TIMED_OUT")
 	}
 	b.waiters = kept

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"tidemark/internal/trace"
 	"tidemark/replication/catalog"
@@ -225,4 +228,41 @@ func BenchmarkRun(b *testing.B) {
 		events += Run(context.Background(), seed, Scenario{Spec: spec}).Events
 	}
 	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
+}
+
+// checked validates every event it gets.
+type checked struct {
+	t      *testing.T
+	schema *jsonschema.Schema
+	kinds  map[trace.Kind]int
+}
+
+func (c *checked) Write(e *trace.Event) {
+	c.kinds[e.Kind]++
+	line := trace.AppendJSON(nil, e)
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+	if err == nil {
+		err = c.schema.Validate(v)
+	}
+	if err != nil {
+		c.t.Fatalf("%s\n%v", line, err)
+	}
+}
+
+// TestTraceKeepsItsSchema validates whole traces, in which every kind of event
+// is to appear.
+func TestTraceKeepsItsSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../schema/trace-v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := &checked{t: t, schema: schema, kinds: map[trace.Kind]int{}}
+	for seed := uint64(1); seed <= uint64(scaled(10)); seed++ {
+		Record(t.Context(), seed, Scenario{Spec: find(t, "isr"), Flush: "batch"}, sink)
+	}
+	for k := trace.Append; k <= trace.Probe; k++ {
+		if sink.kinds[k] == 0 && scaled(10) == 10 {
+			t.Errorf("no event %s in ten traces", k)
+		}
+	}
 }
