@@ -115,15 +115,20 @@ func (c *Cleaner) begin(l *Log, bound int64) (*round, error) {
 		return r, err
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	var err error
-	r.segments, r.report.Cleanable, err = l.cleanable(bound, r.nowMs)
-	r.view, r.truncations, r.report.CleanedTo = l.view, l.truncations, r.report.FirstDirty
+	part, err := l.sealed(bound)
+	r.view, r.truncations = l.view, l.truncations
+	producers := l.producers.Entries()
+	l.mu.Unlock()
+	if err != nil {
+		return r, err
+	}
+	r.segments, r.report.Cleanable, err = part.cleanable(r.options.Compaction, r.nowMs)
+	r.report.CleanedTo = r.report.FirstDirty
 	r.filter = cleaner.Filter{
 		Map: c.offsets, Transactions: &r.transactions, Producers: map[int64]cleaner.Last{},
 		NowMs: r.nowMs, DeleteRetentionMs: r.options.Compaction.DeleteRetentionMs, Limits: r.limits(),
 	}
-	for _, e := range l.producers.Entries() {
+	for _, e := range producers {
 		r.filter.Producers[e.ProducerID] = cleaner.Last{Offset: e.LastOffset, Epoch: e.Epoch}
 	}
 	return r, err

@@ -85,33 +85,57 @@ func (l *Log) FirstDirty() int64 { return max(l.firstDirty.Load(), l.LogStartOff
 // where that is lower. The active segment is never cleaned.
 func (l *Log) Cleanable(boundOffset int64) (Cleanable, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, c, err := l.cleanable(boundOffset, l.clock.Now().UnixMilli())
+	s, err := l.sealed(boundOffset)
+	l.mu.Unlock()
+	var c Cleanable
+	if err == nil {
+		_, c, err = s.cleanable(l.options.Load().Compaction, l.clock.Now().UnixMilli())
+	}
+	if errors.Is(err, errSegmentGone) {
+		err = ErrClosed // Or removed meanwhile; the next look sees it.
+	}
 	if err != nil {
 		return c, fmt.Errorf("find what to clean: %w", err)
 	}
 	return c, nil
 }
 
-// cleanable returns the segments that a round would clean as well; mu is held.
-func (l *Log) cleanable(bound, nowMs int64) ([]*segment, Cleanable, error) {
-	if err := l.usable(); err != nil {
-		return nil, Cleanable{}, err
-	}
-	v, o := l.view, l.options.Load().Compaction
-	c := Cleanable{FirstDirty: max(l.firstDirty.Load(), v.start)}
-	c.End = c.FirstDirty
+// sealedPart is the part of a log that a round may cover, as it was at one instant.
+type sealedPart struct {
+	view view
+	// count is how many segments of the view those are.
+	count      int
+	firstDirty int64
+}
+
+// sealed returns the part that no longer changes and lies before bound and the
+// first open transaction; mu is held.
+func (l *Log) sealed(bound int64) (sealedPart, error) {
+	p := sealedPart{view: l.view, firstDirty: max(l.firstDirty.Load(), l.view.start)}
 	bound = min(bound, firstUnstable(l.producers.Entries()))
+	for p.count < len(l.view.segments)-1-len(l.sealing) && l.view.nextOf(p.count) <= bound {
+		p.count++
+	}
+	return p, l.usable()
+}
+
+// cleanable returns the segments that a round would clean, too. It reads from the
+// disk: no lock is needed.
+func (p *sealedPart) cleanable(o Compaction, nowMs int64) ([]*segment, Cleanable, error) {
+	v, c := &p.view, Cleanable{FirstDirty: p.firstDirty, End: p.firstDirty}
 	n := 0
-	for ; n < len(v.segments)-1-len(l.sealing) && v.nextOf(n) <= bound; n++ {
+	for ; n < p.count; n++ {
 		s, next := v.segments[n], v.nextOf(n)
 		if next <= c.FirstDirty {
 			c.CleanBytes += s.size.Load()
 			continue
 		}
-		newestMs, firstMs, err := s.ages()
-		if err != nil {
-			return nil, c, err
+		newestMs, firstMs := int64(index.NoTimestamp), int64(index.NoTimestamp)
+		if o.MinLagMs > 0 || o.MaxLagMs < math.MaxInt64 {
+			var err error
+			if newestMs, firstMs, err = s.ages(); err != nil {
+				return nil, c, err
+			}
 		}
 		if o.MinLagMs > 0 && newestMs > nowMs-o.MinLagMs {
 			break
