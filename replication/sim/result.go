@@ -126,14 +126,14 @@ func (w *world) unsettled() string {
 // acknowledged, once.
 func (w *world) account(r *Result) {
 	g := &w.ghost
-	r.Acked, r.Exceeded = len(g.acked), g.exceeded
+	r.Acked, r.Exceeded = len(g.acked), w.bound() && g.exceeded
 	var l *broker
 	if s := w.zk.state; s.leader != replication.NoBroker {
 		l = w.brokers[endOf(s.leader)]
 	}
 	for i := range g.acked {
 		a := &g.acked[i]
-		r.Exceeded = r.Exceeded || a.excused
+		r.Exceeded = r.Exceeded || w.bound() && a.excused
 		if l != nil && a.in(l) {
 			continue
 		}
