@@ -74,9 +74,9 @@ type Spread struct {
 	// extremes of fewer than six trials.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	P95    float64 `json:"p95"`
-	Max    float64 `json:"max"`
-	Mean   float64 `json:"mean"`
+	P95  float64 `json:"p95"`
+	Max  float64 `json:"max"`
+	Mean float64 `json:"mean"`
 }
 
 // Gate is a statement that must hold.

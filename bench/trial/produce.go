@@ -22,11 +22,14 @@ type load struct {
 	group  sync.WaitGroup
 	// faulted is set before the fault: from then on errors are expected.
 	faulted atomic.Bool
-	// first gets a value at every cell's first acknowledgement; broken one at the
-	// first error before the fault.
-	first  chan struct{}
-	broken chan error
-	cells  int
+	// first gets a value at every cell's first acknowledgement.
+	first chan struct{}
+	cells int
+
+	// broken is closed at the first error before the fault, which is err.
+	broken chan struct{}
+	once   sync.Once
+	err    error
 }
 
 // inFlight is how many records of a cell may wait for their answer.
@@ -34,7 +37,7 @@ const inFlight = 4096
 
 // produce starts a producer for each cell.
 func (r *Rig) produce(ctx context.Context, acks string) (*load, error) {
-	l := &load{first: make(chan struct{}, len(r.options.Cells)), broken: make(chan error, 1), cells: len(r.options.Cells)}
+	l := &load{first: make(chan struct{}, len(r.options.Cells)), broken: make(chan struct{}), cells: len(r.options.Cells)}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	required := kgo.LeaderAck()
 	if acks == "all" {
@@ -58,22 +61,29 @@ func (r *Rig) produce(ctx context.Context, acks string) (*load, error) {
 	return l, nil
 }
 
+// firstWithin is how long a cell may take for its first acknowledgement.
+const firstWithin = 30 * time.Second
+
 // await returns when every cell has had an acknowledgement and phase has passed.
 func (l *load) await(ctx context.Context, phase time.Duration) error {
+	late := time.NewTimer(firstWithin)
+	defer late.Stop()
 	for range l.cells {
 		select {
 		case <-l.first:
-		case err := <-l.broken:
-			l.broken <- err
+		case <-l.broken:
 			return nil // failure says it
+		case <-late.C:
+			return fmt.Errorf("no acknowledgement of every cell within %s", firstWithin)
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for the first acknowledgement of every cell: %w", ctx.Err())
+			return ctx.Err()
 		}
 	}
 	timer := time.NewTimer(phase)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+	case <-l.broken:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -89,8 +99,8 @@ func (l *load) stop() {
 // failure is the first error that came before the fault.
 func (l *load) failure() error {
 	select {
-	case err := <-l.broken:
-		return err
+	case <-l.broken:
+		return l.err
 	default:
 		return nil
 	}
@@ -100,10 +110,10 @@ func (l *load) fail(err error) {
 	if l.faulted.Load() || l.ctx.Err() != nil {
 		return
 	}
-	select {
-	case l.broken <- err:
-	default:
-	}
+	l.once.Do(func() {
+		l.err = err
+		close(l.broken)
+	})
 }
 
 // producing is the producer of one cell.
