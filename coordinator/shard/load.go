@@ -24,7 +24,7 @@ func (s *shard[M, R]) load() {
 	s.outcome.Reset()
 	s.machine.Loaded(now, &s.outcome)
 	invariant.Check(len(s.outcome.Records) == 0, "partition %d: the machine wrote while loading", s.partition)
-	s.settle(now)
+	s.settle()
 }
 
 // replayLog replays every record from the start of the log to its end. A tail that

@@ -36,8 +36,9 @@ func (q *queue) pop() {
 // settle gives the outcome's replies and starts its timers, now if all that the
 // machine has seen is committed, else once it is. Earlier timers of the keys stop
 // at once.
-func (s *shard[M, R]) settle(now time.Time) {
+func (s *shard[M, R]) settle() {
 	o := &s.outcome
+	now := s.host.options.Clock.Now()
 	if s.parked.empty() && s.written <= s.log.HighWatermark() {
 		for _, t := range o.Timers {
 			s.stopTimer(t)

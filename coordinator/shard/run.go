@@ -114,18 +114,20 @@ func (s *shard[M, R]) endTransaction(w work[M, R]) {
 	s.written = end
 	s.machine.EndTransaction(w.marker.ProducerID, w.marker.ProducerEpoch, w.marker.Commit)
 	s.outcome.Reply(w.token, nil, nil)
-	s.settle(s.host.options.Clock.Now())
+	s.settle()
 }
 
-// carryOut does what the outcome of an operation asks for. token is its own.
-func (s *shard[M, R]) carryOut(now time.Time, token Token) {
+// carryOut does what the outcome of an operation asks for, and reports whether the log
+// took its records. token is the operation's own.
+func (s *shard[M, R]) carryOut(now time.Time, token Token) bool {
 	if len(s.outcome.Records) > 0 {
 		if err := s.append(now); err != nil {
 			s.refused(token, err)
-			return
+			return false
 		}
 	}
-	s.settle(now)
+	s.settle()
+	return true
 }
 
 // refused ends an operation whose records the log did not take.

@@ -134,7 +134,9 @@ type Machine[R any] interface {
 	// Loaded is called once, after the last replay of loading and before the first
 	// operation; it sets the timers of what was found, and writes no records.
 	Loaded(now time.Time, out *Outcome[R])
-	// Expire is the operation of a timer that ran out. The key's timer is gone.
+	// Expire is the operation of a timer that ran out. The key's timer is gone. Where
+	// the log refuses its records, and they are all that it changed, it is called
+	// again after the commit timeout.
 	Expire(now time.Time, key TimerKey, out *Outcome[R])
 }
 

@@ -62,5 +62,10 @@ func (s *shard[M, R]) expireTimer(a *armed) {
 	delete(s.timers, a.key)
 	s.outcome.Reset()
 	s.machine.Expire(now, a.key, &s.outcome)
-	s.carryOut(now, 0)
+	if !s.carryOut(now, 0) && s.now() == Active {
+		// Nothing has happened, and nobody will ask again.
+		s.outcome.Reset()
+		s.outcome.Set(a.key, s.host.options.CommitTimeout)
+		s.settle()
+	}
 }
