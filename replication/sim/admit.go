@@ -11,6 +11,8 @@ type proposal struct {
 	epoch   int32
 	version int32
 	members []replication.Member
+	// operation is the one at ZooKeeper that it waits for.
+	operation uint32
 }
 
 // propose carries out a ProposeISR: to the controller, or straight to ZooKeeper.
@@ -42,21 +44,24 @@ func (b *broker) proposeToZooKeeper() {
 	next.elr = b.nextELR(b.wasTold, p.members)
 	next.isr, next.leaderEpoch, next.leader = p.members, p.epoch, b.id
 	next.controllerEpoch = b.controllerEpoch
-	b.request(opSetState, func(j *job) { j.state, j.version = &next, p.version })
+	p.operation = b.request(opSetState, func(j *job) { j.state, j.version = &next, p.version })
 }
 
 // onStateSet takes the outcome of a leader's own write. A refused or unknown one
 // is read back: it may have been applied by a request whose answer got lost.
 func (b *broker) onStateSet(j *job) {
+	if j.correlation != b.proposal.operation {
+		return // of an earlier proposal
+	}
 	if j.outcome == outcomeOK {
 		b.endProposal(j.state, 0)
 		return
 	}
-	b.request(opReadState, nil)
+	b.proposal.operation = b.request(opReadState, nil)
 }
 
 func (b *broker) onStateRead(j *job) {
-	if j.outcome != outcomeOK || !b.proposal.under {
+	if j.outcome != outcomeOK || !b.proposal.under || j.correlation != b.proposal.operation {
 		return
 	}
 	if j.state.leader == b.id && j.state.leaderEpoch == b.proposal.epoch {

@@ -22,7 +22,8 @@ func (w *world) bearable(kind FaultKind, b *broker) bool {
 // promised says whether the promise still stands, and would stand without the
 // disk of one more broker (nil for none).
 func (w *world) promised(without *broker) bool {
-	if w.ghost.highestAcked < 0 && len(w.ghost.committed) == 0 {
+	nothing := w.ghost.highestAcked < 0 && len(w.ghost.committed) == 0
+	if nothing && w.spec.Promise != replication.Majority {
 		return true
 	}
 	switch w.spec.Promise {
