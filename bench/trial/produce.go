@@ -32,13 +32,22 @@ type load struct {
 	err    error
 }
 
+func newLoad(ctx context.Context, cells int) *load {
+	l := &load{first: make(chan struct{}, cells), broken: make(chan struct{}), cells: cells}
+	l.ctx, l.cancel = context.WithCancel(ctx)
+	return l
+}
+
 // inFlight is how many records of a cell may wait for their answer.
 const inFlight = 4096
 
+// batchBytes bounds a batch, so that what has piled up behind a slow broker still
+// fits a small segment.
+const batchBytes = 64 << 10
+
 // produce starts a producer for each cell.
 func (r *Rig) produce(ctx context.Context, acks string) (*load, error) {
-	l := &load{first: make(chan struct{}, len(r.options.Cells)), broken: make(chan struct{}), cells: len(r.options.Cells)}
-	l.ctx, l.cancel = context.WithCancel(ctx)
+	l := newLoad(ctx, len(r.options.Cells))
 	required := kgo.LeaderAck()
 	if acks == "all" {
 		required = kgo.AllISRAcks()
@@ -46,7 +55,7 @@ func (r *Rig) produce(ctx context.Context, acks string) (*load, error) {
 	for i := range r.options.Cells {
 		c, err := r.client(kgo.DefaultProduceTopic(r.topic(i)), kgo.RequiredAcks(required), kgo.DisableIdempotentWrite(),
 			kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(2*time.Millisecond), kgo.MaxBufferedRecords(inFlight),
-			kgo.MaxProduceRequestsInflightPerBroker(5))
+			kgo.MaxProduceRequestsInflightPerBroker(5), kgo.ProducerBatchMaxBytes(int32(max(batchBytes, 2*r.options.RecordBytes))))
 		if err != nil {
 			l.stop()
 			return nil, err

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -87,5 +88,27 @@ func TestLine(t *testing.T) {
 	want := result.Trial{Sent: 100, Acked: 90, Unknown: 10, Read: 50, Lost: 40, LossWindowMs: 400, UnavailableMs: 70}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("line (-want +got):\n%s", d)
+	}
+}
+
+// TestErrorsEndTheLoad: any number of producers that fail before the fault end the
+// wait, and the first error is told; after the fault errors are expected.
+func TestErrorsEndTheLoad(t *testing.T) {
+	first := errors.New("first")
+	l := newLoad(t.Context(), 3)
+	l.fail(first)
+	l.fail(errors.New("second"))
+	l.fail(errors.New("third"))
+	if err := l.await(t.Context(), time.Hour); err != nil || !errors.Is(l.failure(), first) {
+		t.Errorf("await %v, failure %v; want none and the first", err, l.failure())
+	}
+	l = newLoad(t.Context(), 0)
+	if err := l.await(t.Context(), 0); err != nil || l.failure() != nil {
+		t.Errorf("without an error: await %v, failure %v", err, l.failure())
+	}
+	l.faulted.Store(true)
+	l.fail(first)
+	if l.failure() != nil {
+		t.Errorf("an error after the fault is told: %v", l.failure())
 	}
 }
