@@ -287,3 +287,33 @@ func TestLogsOfOthers(t *testing.T) {
 		t.Errorf("offsets %q", got)
 	}
 }
+
+// TestFiveHundredGroupsRebalanceTogether: each in one step, and none waits for
+// another.
+func TestFiveHundredGroupsRebalanceTogether(t *testing.T) {
+	const groups, members = 500, 4
+	w := newWorld(quick())
+	r := func(group, member int, known bool) *JoinRequest {
+		r := joinRequest("g-"+strconv.Itoa(group), "")
+		if r.FreshID = strconv.Itoa(member); known {
+			r.Member = "c-" + r.FreshID
+		}
+		return r
+	}
+	join := func(r *JoinRequest) {
+		w.do(func(g *Groups, now time.Time, k shard.Token, out *Outcome) { g.Join(now, r, k, out) })
+	}
+	for m := range members {
+		for g := range groups {
+			join(r(g, m, false))
+		}
+	}
+	answered := map[int32]int{}
+	w.replied = func(r shard.Reply) { answered[r.Body.(*JoinReply).Generation]++ }
+	for g := range groups {
+		join(r(g, 0, true))
+	}
+	if diff := cmp.Diff(map[int32]int{2: groups * members}, answered); diff != "" {
+		t.Errorf("join replies by generation (-want +got):\n%s", diff)
+	}
+}

@@ -29,7 +29,9 @@ type Area struct {
 }
 
 // Areas lists all rows in the order of the page.
-func Areas() []Area { return []Area{badInput, security, overload, logs, disk, replication} }
+func Areas() []Area {
+	return []Area{badInput, security, overload, logs, disk, replication, groups}
+}
 
 // WriteMarkdown writes docs/reference/faults.md.
 func WriteMarkdown(w io.Writer) error {

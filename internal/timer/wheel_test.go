@@ -101,3 +101,48 @@ func BenchmarkAddStop(b *testing.B) {
 		w.Stop(&e)
 	}
 }
+
+// TestAHundredThousandDeadlines has them all pending at once, as sessions are, most
+// set again before they fall due; each fires once, at its time.
+func TestAHundredThousandDeadlines(t *testing.T) {
+	type session struct {
+		entry Entry
+		due   time.Time
+		fired time.Time
+	}
+	c := clock.NewManual(time.Unix(1000, 0))
+	w := New(c, time.Millisecond)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	all := make([]session, 100_000)
+	set := func(s *session) {
+		d := time.Duration(rnd.Int64N(int64(45 * time.Second)))
+		s.due = c.Now().Add(d)
+		w.Add(&s.entry, d, func() {
+			if !s.fired.IsZero() {
+				t.Error("a deadline fired twice")
+			}
+			s.fired = c.Now()
+		})
+	}
+	for i := range all {
+		set(&all[i])
+	}
+	for range 300_000 {
+		s := &all[rnd.IntN(len(all))]
+		if w.Stop(&s.entry) {
+			set(s)
+		}
+		if rnd.IntN(1000) == 0 {
+			c.Advance(100 * time.Millisecond)
+		}
+	}
+	c.Advance(time.Minute)
+	if got := w.Len(); got != 0 {
+		t.Errorf("%d deadlines are left", got)
+	}
+	for i := range all {
+		if late := all[i].fired.Sub(all[i].due); late < 0 || late > 2*time.Millisecond {
+			t.Fatalf("deadline %d fired %v after it was due, want within a tick", i, late)
+		}
+	}
+}
