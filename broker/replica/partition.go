@@ -110,9 +110,14 @@ const AckAll int16 = -1
 // is true the high watermark moved, and the caller must call Changed.Wake once
 // it holds no lock.
 func (p *Partition) Append(b record.Batch, acks int16, o commitlog.AppendOrigin) (info commitlog.AppendInfo, moved bool, err error) {
+	return p.append(AnyEpoch, b, acks, o)
+}
+
+// append is Append for a caller that knows the given leader epoch.
+func (p *Partition) append(callerEpoch int32, b record.Batch, acks int16, o commitlog.AppendOrigin) (info commitlog.AppendInfo, moved bool, err error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if err := p.check(AnyEpoch); err != nil {
+	if err := p.check(callerEpoch); err != nil {
 		return commitlog.AppendInfo{}, false, err
 	}
 	l := p.lead.Load()
