@@ -18,6 +18,7 @@ import (
 
 	"tidemark/broker/api"
 	"tidemark/broker/config"
+	"tidemark/broker/groups"
 	"tidemark/broker/metadata"
 	"tidemark/broker/network"
 	"tidemark/broker/replica"
@@ -60,6 +61,7 @@ type Broker struct {
 	clusterID  string
 	replicas   *replica.Manager
 	presence   *presence
+	groups     *groups.Coordinator
 	controller *controller.Controller
 	api        *api.Server
 	server     *network.Server
@@ -110,6 +112,7 @@ func (b *Broker) Start(ctx context.Context) error {
 		{"metadata store", b.connectZookeeper},
 		{"logs", b.openReplicas},
 		{"registration", b.register},
+		{"group coordinator", b.startGroups},
 		{"controller", b.startController},
 		{"network", b.serve},
 	}

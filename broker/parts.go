@@ -10,6 +10,7 @@ import (
 
 	"tidemark/broker/api"
 	"tidemark/broker/config"
+	"tidemark/broker/groups"
 	"tidemark/broker/network"
 	"tidemark/broker/replica"
 	"tidemark/coordinator/controller"
@@ -148,13 +149,25 @@ func (b *Broker) identity() znode.Broker {
 	}
 }
 
+// startGroups makes the coordinator that the controller's sink tells of leadership.
+func (b *Broker) startGroups(context.Context) (undo, error) {
+	b.groups = groups.New(groups.Options{
+		BrokerID: b.o.Config.BrokerID, Config: b.o.Config, Replicas: b.replicas, Metadata: b.view,
+		Clock: b.o.Clock, Logger: b.o.Logger,
+	})
+	return func(context.Context) error {
+		b.groups.Close()
+		return nil
+	}, nil
+}
+
 // startController stands for controller; the first election brings every
 // partition up.
 func (b *Broker) startController(ctx context.Context) (undo, error) {
 	c := b.o.Config
 	b.controller = controller.New(controller.Options{
 		Client: b.client, BrokerID: c.BrokerID, Clock: b.o.Clock, Logger: b.o.Logger,
-		Sink: api.NewSink(c.BrokerID, b.configs, b.replicas, b.view, b.o.Logger),
+		Sink: api.NewSink(c.BrokerID, b.configs, b.replicas, b.groups, b.view, b.o.Logger),
 	})
 	if err := b.controller.Start(ctx); err != nil {
 		return nil, err
@@ -174,7 +187,7 @@ func (b *Broker) serve(context.Context) (undo, error) {
 	c := b.o.Config
 	b.api = api.New(api.Options{
 		BrokerID: c.BrokerID, ClusterID: b.clusterID, Configs: b.configs, Replicas: b.replicas, Metadata: b.view,
-		Controller: b.controller, Producers: b.client, Clock: b.o.Clock, Logger: b.o.Logger,
+		Groups: b.groups, Controller: b.controller, Producers: b.client, Clock: b.o.Clock, Logger: b.o.Logger,
 	})
 	b.server = network.Serve(b.listener, b.networkOptions(), b.api)
 	b.telemetry.watch(b)

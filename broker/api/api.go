@@ -7,7 +7,7 @@
 // hand, without allocating; the others use kmsg. No handler keeps a request's
 // bytes after it answered, and none allocates by a count that a client claims.
 //
-// Not served: consumer groups, transactions, ACLs, quotas.
+// Not served: groups of KIP-848, transactions, ACLs, quotas.
 package api
 
 import (
@@ -15,8 +15,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync/atomic"
 
+	"tidemark/broker/groups"
 	"tidemark/broker/metadata"
 	"tidemark/broker/network"
 	"tidemark/broker/purgatory"
@@ -57,6 +59,7 @@ type Options struct {
 	Configs    *Configs
 	Replicas   *replica.Manager
 	Metadata   *metadata.Cache
+	Groups     *groups.Coordinator
 	Controller Controller
 	Producers  ProducerIDBlocks
 	Clock      clock.Clock
@@ -98,13 +101,13 @@ func (s *Server) Close() {
 
 // Handle answers one request; it implements network.Handler.
 func (s *Server) Handle(r *network.Request) {
-	s.serve(call{header: r.Header, body: r.Body, to: request{r}})
+	s.serve(call{header: r.Header, body: r.Body, remote: r.Conn.Remote, to: request{r}})
 }
 
 // HandleEarly answers a produce request whose records can be received where they
 // will lie; it implements network.EarlyHandler.
 func (s *Server) HandleEarly(r *network.Request, rest *network.Rest) bool {
-	return s.serveEarly(call{header: r.Header, body: r.Body, to: request{r}}, rest)
+	return s.serveEarly(call{header: r.Header, body: r.Body, remote: r.Conn.Remote, to: request{r}}, rest)
 }
 
 // answerer is how a request is answered: exactly one call of one of the first
@@ -133,6 +136,7 @@ func (r request) AfterClose(f func()) (stop func() bool) { return r.Conn.AfterCl
 type call struct {
 	header wire.Header
 	body   []byte // aliases the frame; gone once answered
+	remote net.Addr
 	to     answerer
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark/broker/groups"
 	"tidemark/coordinator/controller"
 )
 
@@ -74,16 +75,27 @@ func (c *creations) create(name string) {
 	ctx, cancel := context.WithTimeout(c.ctx, creationTimeout)
 	defer cancel()
 	o := &c.server.o
-	b := o.Configs.Broker()
-	_, err := o.Controller.CreateTopic(ctx, controller.TopicRequest{
-		Name: name, Partitions: b.NumPartitions, ReplicationFactor: int16(b.DefaultReplicationFactor),
-	})
+	_, err := o.Controller.CreateTopic(ctx, c.request(name))
 	switch {
 	case err == nil:
 		o.Logger.Info("topic was created because a client asked about it", "topic", name)
 	case !errors.Is(err, controller.ErrTopicExists) && c.ctx.Err() == nil:
 		o.Logger.Warn("topic was not created", "topic", name, "error", err)
 	}
+}
+
+// request is how a topic is created: an internal one as its coordinator says, any
+// other with the broker's defaults.
+func (c *creations) request(name string) controller.TopicRequest {
+	o := &c.server.o
+	r := controller.TopicRequest{Name: name}
+	if name == groups.Topic {
+		r.Partitions, r.ReplicationFactor, r.Config = o.Groups.TopicSettings(len(o.Metadata.View().Brokers()))
+		return r
+	}
+	b := o.Configs.Broker()
+	r.Partitions, r.ReplicationFactor = b.NumPartitions, int16(b.DefaultReplicationFactor)
+	return r
 }
 
 // close gives up what is still wanted and waits for the rest.

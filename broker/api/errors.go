@@ -7,6 +7,8 @@ import (
 	"tidemark/broker/replica"
 	"tidemark/commitlog"
 	"tidemark/coordinator/controller"
+	"tidemark/coordinator/group"
+	"tidemark/coordinator/shard"
 	"tidemark/coordinator/znode"
 	"tidemark/protocol/record"
 	"tidemark/protocol/wire"
@@ -70,6 +72,25 @@ var codes = []struct {
 	{controller.ErrInvalidAssignment, wire.InvalidReplicaAssignment},
 	{controller.ErrClosed, wire.NotController},
 	{znode.ErrFenced, wire.NotController},
+	{shard.ErrNotCoordinator, wire.NotCoordinator},
+	{shard.ErrLoadInProgress, wire.CoordinatorLoadInProgress},
+	{shard.ErrOverloaded, wire.CoordinatorNotAvailable},
+	{shard.ErrCommitTimeout, wire.RequestTimedOut},
+	{group.ErrInvalidGroupID, wire.InvalidGroupID},
+	{group.ErrUnknownMember, wire.UnknownMemberID},
+	{group.ErrIllegalGeneration, wire.IllegalGeneration},
+	{group.ErrRebalanceInProgress, wire.RebalanceInProgress},
+	{group.ErrInconsistentProtocol, wire.InconsistentGroupProtocol},
+	{group.ErrInvalidSessionTimeout, wire.InvalidSessionTimeout},
+	{group.ErrMemberIDRequired, wire.MemberIDRequired},
+	{group.ErrGroupMaxSize, wire.GroupMaxSizeReached},
+	{group.ErrFencedInstance, wire.FencedInstanceID},
+	{group.ErrNonEmptyGroup, wire.NonEmptyGroup},
+	{group.ErrGroupNotFound, wire.GroupIDNotFound},
+	{group.ErrSubscribed, wire.GroupSubscribedToTopic},
+	{group.ErrMetadataTooLarge, wire.OffsetMetadataTooLarge},
+	{group.ErrUnstableOffset, wire.UnstableOffsetCommit},
+	{group.ErrInvalidRequest, wire.InvalidRequest},
 	{context.DeadlineExceeded, wire.RequestTimedOut},
 	{context.Canceled, wire.RequestTimedOut},
 }
@@ -94,6 +115,22 @@ func partitionCode(err error) wire.ErrorCode { return codeOf(err, wire.NotLeader
 
 // adminCode maps an error of a topic or configuration operation.
 func adminCode(err error) wire.ErrorCode { return codeOf(err, wire.UnknownServerError) }
+
+// groupCode maps an error of a coordinator as Kafka's
+// CoordinatorOperationExceptionHelper does: a client of a group knows no partition
+// of ours, so what became of the log is told as what became of the coordinator.
+func groupCode(err error) wire.ErrorCode {
+	switch code := codeOf(err, wire.UnknownServerError); code {
+	case wire.UnknownTopicOrPartition, wire.NotEnoughReplicas, wire.NotEnoughReplicasAfterAppend, wire.RequestTimedOut:
+		return wire.CoordinatorNotAvailable
+	case wire.NotLeaderOrFollower, wire.KafkaStorageError, wire.FencedLeaderEpoch, wire.UnknownLeaderEpoch:
+		return wire.NotCoordinator
+	case wire.MessageTooLarge, wire.RecordListTooLarge:
+		return wire.UnknownServerError
+	default:
+		return code
+	}
+}
 
 // message is an error's text for a response; nil for none.
 func message(err error) *string {

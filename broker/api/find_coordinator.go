@@ -1,34 +1,69 @@
 package api
 
 import (
+	"fmt"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/groups"
+	"tidemark/broker/metadata"
 	"tidemark/protocol/wire"
 )
 
-// FindCoordinator (10), versions 0 to 4: which broker coordinates a group or a
-// transactional id. 3 is flexible, 4 asks for many keys at once (KIP-699).
+// FindCoordinator (10), versions 0 to 6: which broker coordinates a group, the
+// leader of the group's partition of __consumer_offsets, or a transactional id. 3 is
+// flexible, 4 asks for many keys at once (KIP-699), 5 and 6 allow error codes and
+// kinds of coordinators that are not here.
 //
-// Groups and transactions are not served, yet this is: librdkafka takes lz4 for
-// unsupported, and silently sends uncompressed, where FindCoordinator is not
-// advertised. The answer is true for a cluster of one. JoinGroup and its kin are
-// not advertised, so a client that wants a group fails at once and says why.
+// The first question about a group creates the topic. Transactions are not served:
+// the broker of a cluster of one names itself, and InitProducerId then refuses.
+
+// The kinds of coordinators.
+const (
+	groupCoordinator       = 0
+	transactionCoordinator = 1
+)
+
 func findCoordinator(s *Server, req *kmsg.FindCoordinatorRequest) kmsg.Response {
 	resp := kmsg.NewPtrFindCoordinatorResponse()
-	coordinator, alive := s.o.Metadata.View().Broker(s.o.BrokerID)
-	code := wire.None
-	if !alive {
-		code, coordinator.ID, coordinator.Port = wire.CoordinatorNotAvailable, -1, -1
-	}
 	if req.Version < 4 {
-		resp.ErrorCode, resp.NodeID, resp.Host, resp.Port = int16(code), coordinator.ID, coordinator.Host, coordinator.Port
+		b, code, why := s.coordinatorOf(req.CoordinatorType, req.CoordinatorKey)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(why)
+		resp.NodeID, resp.Host, resp.Port = b.ID, b.Host, b.Port
 		return resp
 	}
 	for _, key := range req.CoordinatorKeys {
 		answer := kmsg.NewFindCoordinatorResponseCoordinator()
-		answer.Key, answer.ErrorCode = key, int16(code)
-		answer.NodeID, answer.Host, answer.Port = coordinator.ID, coordinator.Host, coordinator.Port
+		b, code, why := s.coordinatorOf(req.CoordinatorType, key)
+		answer.Key, answer.ErrorCode, answer.ErrorMessage = key, int16(code), message(why)
+		answer.NodeID, answer.Host, answer.Port = b.ID, b.Host, b.Port
 		resp.Coordinators = append(resp.Coordinators, answer)
 	}
 	return resp
+}
+
+// nobody stands beside an error.
+var nobody = metadata.Broker{ID: -1, Port: -1}
+
+func (s *Server) coordinatorOf(kind int8, key string) (metadata.Broker, wire.ErrorCode, error) {
+	view := s.o.Metadata.View()
+	leader := s.o.BrokerID
+	switch kind {
+	case groupCoordinator:
+		partition, ok := s.o.Groups.Partition(key)
+		if !ok {
+			s.creations.want(groups.Topic)
+			return nobody, wire.CoordinatorNotAvailable, nil
+		}
+		state, _ := view.Topic(groups.Topic).Partition(partition)
+		leader = state.Leader
+	case transactionCoordinator:
+	default:
+		return nobody, wire.InvalidRequest, fmt.Errorf("there is no kind %d of coordinators", kind)
+	}
+	b, alive := view.Broker(leader)
+	if !alive {
+		return nobody, wire.CoordinatorNotAvailable, nil
+	}
+	return b, wire.None, nil
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -34,6 +33,7 @@ func seedRequests(c *cluster, version int16) []kmsg.Request {
 		&kmsg.ApiVersionsRequest{ClientSoftwareName: "kgo", ClientSoftwareVersion: "1"},
 		kmsg.NewPtrDescribeClusterRequest(),
 	}
+	seeds = append(seeds, groupSeeds()...)
 	for _, s := range seeds {
 		s.SetVersion(version)
 	}
@@ -46,6 +46,7 @@ func fuzzCluster(t testing.TB) *cluster {
 	c.control.limit = 10 // a hundred thousand partitions are a legitimate wish, but slow
 	c.topic("t", 1)
 	c.produce("t", 0, batch(record.None, "a", "b"))
+	c.coordinate(1)
 	return c
 }
 
@@ -74,10 +75,7 @@ func checkAnswer(t *testing.T, c *cluster, key, version int16, body []byte) {
 	given := append([]byte(nil), body...) // appends patch it
 	to := newFakeRequest(t)
 	c.server.serve(call{header: wire.Header{Key: key, Version: version, CorrelationID: 7}, body: given, to: to})
-	if to.waiting() && c.server.Parked() > 0 {
-		c.clock.Advance(25 * 24 * time.Hour) // no wait is longer than an int32 of milliseconds
-	}
-	o := to.answered()
+	o := to.await(c)
 	if o.frame == nil {
 		return
 	}
@@ -105,7 +103,7 @@ func TestSeedsOfEveryVersion(t *testing.T) {
 			for _, s := range seedRequests(c, version) {
 				if s.Key() == row.key {
 					checkAnswer(t, c, row.key, version, s.AppendTo(nil))
-					answered = c.start(s).answered().frame != nil
+					answered = c.start(s).await(c).frame != nil
 				}
 			}
 			if !answered {

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/broker/config"
+	"tidemark/broker/groups"
 	"tidemark/broker/metadata"
 	"tidemark/broker/replica"
 	"tidemark/coordinator/controller"
@@ -67,15 +68,17 @@ func newClusterOn(t testing.TB, fs vfs.FS, dir string, settings map[string]strin
 		t.Fatal(err)
 	}
 	view := metadata.NewCache()
-	c.sink = NewSink(1, configs, replicas, view, logger)
+	coordinator := groups.New(groups.Options{BrokerID: 1, Config: cfg, Replicas: replicas, Metadata: view, Clock: c.clock, Logger: logger})
+	c.sink = NewSink(1, configs, replicas, coordinator, view, logger)
 	c.sink.BrokersChanged([]znode.Broker{{ID: 1, Host: "127.0.0.1", Port: 9092}})
 	c.control = &fakeController{sink: c.sink, topics: map[string]controller.TopicInfo{}, configs: map[string]map[string]string{}}
 	c.server = New(Options{
 		BrokerID: 1, ClusterID: "test-cluster", Configs: configs, Replicas: replicas, Metadata: view,
-		Controller: c.control, Producers: &fakeBlocks{}, Clock: c.clock, Logger: logger,
+		Groups: coordinator, Controller: c.control, Producers: &fakeBlocks{}, Clock: c.clock, Logger: logger,
 	})
 	t.Cleanup(func() {
 		c.server.Close()
+		coordinator.Close()
 		if err := replicas.Close(1); err != nil && !c.closeMayFail {
 			t.Errorf("close replicas: %v", err)
 		}
@@ -297,6 +300,25 @@ func (f *fakeRequest) answered() outcome {
 
 // waiting reports whether there is no answer yet.
 func (f *fakeRequest) waiting() bool { return len(f.answers) == 0 }
+
+// await returns the answer, which may come from another goroutine, or only after a
+// wait of at most an int32 of milliseconds.
+func (f *fakeRequest) await(c *cluster) outcome {
+	f.t.Helper()
+	for range 10_000 {
+		select {
+		case o := <-f.answers:
+			if len(f.answers) > 0 {
+				f.t.Fatal("the request was answered twice")
+			}
+			return o
+		case <-time.After(time.Millisecond):
+			c.clock.Advance(25 * 24 * time.Hour)
+		}
+	}
+	f.t.Fatal("the request was never answered")
+	return outcome{}
+}
 
 // do sends a request that is answered at once and decodes the response.
 func do[R kmsg.Response](c *cluster, req kmsg.Request) R {

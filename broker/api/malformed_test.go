@@ -61,7 +61,7 @@ func TestHostileTags(t *testing.T) {
 						body := s.AppendTo(nil)
 						body = append(body[:len(body)-1], test.tags...) // the last byte was "no tags"
 						var o outcome
-						if spent := spending(func() { o = c.send(row.key, version, body).answered() }); spent > 4<<20 {
+						if spent := spending(func() { o = c.send(row.key, version, body).await(c) }); spent > 4<<20 {
 							t.Errorf("%s version %d: %d bytes were allocated", row.name, version, spent)
 						}
 						if test.malformed && !errors.Is(o.failure, wire.ErrMalformed) {

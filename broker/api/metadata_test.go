@@ -283,24 +283,3 @@ func TestLargeBodies(t *testing.T) {
 	}
 	runtime.KeepAlive(body)
 }
-
-// TestFindCoordinator: every key is coordinated by the one broker, in the shape
-// of each version.
-func TestFindCoordinator(t *testing.T) {
-	c := newCluster(t, nil)
-	for version := int16(0); version <= 4; version++ {
-		req := kmsg.NewPtrFindCoordinatorRequest()
-		req.Version, req.CoordinatorKey, req.CoordinatorKeys = version, "g", []string{"g", "h"}
-		resp := do[*kmsg.FindCoordinatorResponse](c, req)
-		if version < 4 {
-			wantCode(t, "FindCoordinator", resp.ErrorCode, wire.None)
-			if resp.NodeID != c.server.o.BrokerID || resp.Port == 0 {
-				t.Errorf("version %d names broker %d at port %d, want this broker", version, resp.NodeID, resp.Port)
-			}
-			continue
-		}
-		if len(resp.Coordinators) != 2 || resp.Coordinators[1].Key != "h" || resp.Coordinators[1].NodeID != c.server.o.BrokerID {
-			t.Errorf("version %d answers %+v, want this broker for g and h", version, resp.Coordinators)
-		}
-	}
-}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/groups"
 	"tidemark/broker/replica"
 	"tidemark/protocol/record"
 	"tidemark/protocol/wire"
@@ -88,5 +89,5 @@ func (p *produce) answer(part *producePart) kmsg.ProduceResponseTopicPartition {
 
 // internalTopic names what coordinators alone write (Kafka's Topic.isInternal).
 func internalTopic(name string) bool {
-	return name == "__consumer_offsets" || name == "__transaction_state"
+	return name == groups.Topic || name == "__transaction_state"
 }

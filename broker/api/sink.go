@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tidemark/broker/groups"
 	"tidemark/broker/metadata"
 	"tidemark/broker/replica"
 	"tidemark/coordinator/controller"
@@ -18,19 +19,20 @@ import (
 type Sink struct {
 	configs  *Configs
 	replicas *replica.Manager
+	groups   *groups.Coordinator
 	metadata *metadata.Cache
 	logger   *slog.Logger
 }
 
 // NewSink returns the given broker's sink.
-func NewSink(brokerID int32, configs *Configs, replicas *replica.Manager, view *metadata.Cache, logger *slog.Logger) *Sink {
-	return &Sink{configs: configs, replicas: replicas, metadata: view, logger: logger.With("broker", brokerID)}
+func NewSink(brokerID int32, configs *Configs, replicas *replica.Manager, groups *groups.Coordinator, view *metadata.Cache, logger *slog.Logger) *Sink {
+	return &Sink{configs: configs, replicas: replicas, groups: groups, metadata: view, logger: logger.With("broker", brokerID)}
 }
 
 var _ controller.Sink = (*Sink)(nil)
 
-// ApplyPartitions first makes the replicas serve and then tells clients about
-// them.
+// ApplyPartitions first makes the replicas serve, then the coordinators that live on
+// them, and then tells clients.
 func (k *Sink) ApplyPartitions(states []controller.PartitionState) error {
 	mine := make([]replica.State, 0, len(states))
 	view := make([]metadata.Update, 0, len(states))
@@ -45,6 +47,11 @@ func (k *Sink) ApplyPartitions(states []controller.PartitionState) error {
 		}})
 	}
 	err := k.replicas.Apply(mine)
+	for _, s := range states {
+		if s.Topic == groups.Topic {
+			k.groups.Led(s.Partition, s.Leader, s.LeaderEpoch)
+		}
+	}
 	k.metadata.Apply(view)
 	return err
 }
@@ -56,6 +63,9 @@ func (k *Sink) StopPartitions(partitions []controller.TopicPartition, remove boo
 	for _, p := range partitions {
 		ids = append(ids, replica.ID{Topic: p.Topic, Partition: p.Partition})
 		count[p.Topic]++
+		if p.Topic == groups.Topic {
+			k.groups.Stopped(p.Partition)
+		}
 	}
 	if remove {
 		k.forget(count)

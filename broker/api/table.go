@@ -27,7 +27,15 @@ var table = named([]row{
 	{key: 1, min: 4, max: 17, handle: handleFetch, note: "topic ids from 13; no fetch sessions"},
 	{key: 2, min: 1, max: 9, handle: body(listOffsets)},
 	{key: 3, min: 0, max: 12, handle: body(describeMetadata)},
-	{key: 10, min: 0, max: 4, handle: body(findCoordinator), note: "names this broker; groups are not served, but librdkafka turns lz4 off without it"},
+	{key: 8, min: 2, max: 9, handle: later(offsetCommit)},
+	{key: 9, min: 1, max: 9, handle: later(offsetFetch)},
+	{key: 10, min: 0, max: 6, handle: body(findCoordinator), note: "of transactional ids it names this broker"},
+	{key: 11, min: 0, max: 9, handle: later(joinGroup)},
+	{key: 12, min: 0, max: 4, handle: later(heartbeat)},
+	{key: 13, min: 0, max: 5, handle: later(leaveGroup)},
+	{key: 14, min: 0, max: 5, handle: later(syncGroup)},
+	{key: 15, min: 0, max: 6, handle: later(describeGroups)},
+	{key: 16, min: 0, max: 5, handle: later(listGroups)},
 	{key: 18, min: 0, max: 4, handle: body(apiVersions), note: "any other version is answered in version 0 with UNSUPPORTED_VERSION"},
 	{key: 19, min: 0, max: 7, handle: body(createTopics)},
 	{key: 20, min: 0, max: 6, handle: body(deleteTopics)},
@@ -38,7 +46,9 @@ var table = named([]row{
 	{key: 33, min: 0, max: 2, handle: body(alterConfigs)},
 	{key: 35, min: 0, max: 4, handle: body(describeLogDirs)},
 	{key: 37, min: 0, max: 3, handle: body(createPartitions)},
+	{key: 42, min: 0, max: 2, handle: later(deleteGroups)},
 	{key: 44, min: 0, max: 1, handle: body(incrementalAlterConfigs)},
+	{key: 47, min: 0, max: 0, handle: later(offsetDelete)},
 	{key: 60, min: 0, max: 1, handle: body(describeCluster)},
 })
 
@@ -90,13 +100,13 @@ func body[T any, P interface {
 }](answer func(*Server, P) kmsg.Response) func(*Server, call) {
 	return func(s *Server, c call) {
 		if len(c.body) > maxBody {
-			c.to.Fail(fmt.Errorf("%w: body of %d bytes, at most %d are read", wire.ErrMalformed, len(c.body), maxBody))
+			c.to.Fail(tooLarge(c))
 			return
 		}
 		var req P = new(T)
 		req.SetVersion(c.header.Version)
 		if err := req.ReadFrom(c.body); err != nil {
-			c.to.Fail(fmt.Errorf("%w: key %d version %d: %w", wire.ErrMalformed, c.header.Key, c.header.Version, err))
+			c.to.Fail(unreadable(c, err))
 			return
 		}
 		c.to.Reply(wire.NewResponse(c.header, answer(s, req)))

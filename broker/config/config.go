@@ -76,6 +76,8 @@ type Broker struct {
 	DecompressedBytes int64
 	// Cleaner is log.cleaner.*.
 	Cleaner Cleaner
+	// Groups is group.* and offsets.*.
+	Groups Groups
 
 	// SocketRequestMaxBytes is socket.request.max.bytes: the greatest frame.
 	SocketRequestMaxBytes int32

@@ -30,6 +30,9 @@ var ownDefs = []Def{
 		"Whether the append engine mapped makes pages present ahead of their use, in the background. A change takes effect with the next segment.",
 		nil, own),
 
+	broker("group.rebalance.timeout.rule", func(b *Broker) *string { return &b.Groups.TimeoutRule }, text, TimeoutRuleRebalance,
+		"How long a rebalance waits for members to join again: rebalance is the largest rebalance timeout among them, as in Kafka; session is the largest session timeout, as it was before clients sent a rebalance timeout (KIP-62).",
+		oneOf(TimeoutRuleRebalance, TimeoutRuleSession), own),
 	broker("listeners.allow.open", func(b *Broker) *bool { return &b.AllowOpenListener }, boolean, "false",
 		"Permits an address beyond loopback although clients are not authenticated. The flag --allow-open-listener sets it.", nil, own),
 	broker("metrics.listener", func(b *Broker) *string { return &b.MetricsListener }, text, "127.0.0.1:0",

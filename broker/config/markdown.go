@@ -21,6 +21,7 @@ func WriteMarkdown(w io.Writer) error {
 	cleaner, cleanerTopic := apart(cleanerDefs)
 	out = section(out, "Compaction, broker", cleaner, brokerRow)
 	out = section(out, "Compaction, topic", cleanerTopic, topicRow)
+	out = section(out, "Consumer groups", groupDefs, brokerRow)
 	own, ownTopic := apart(ownDefs)
 	out = append(out, "\n# Our own names\n\nApache Kafka does not have these.\n"...)
 	out = section(out, "Broker, our own", own, brokerRow)

@@ -76,7 +76,10 @@ var arrows = map[string][]string{
 	"broker/purgatory": {"internal/clock", "internal/timer", "internal/invariant"},
 	"broker/metadata":  {},
 	"broker/replica":   {"commitlog", "commitlog/checkpoint", "protocol/record", "engines", "broker/purgatory", "internal/vfs", "internal/clock", "internal/invariant"},
-	"broker/api": {"protocol/wire", "protocol/record", "broker/replica", "broker/metadata", "broker/config", "broker/network", "broker/purgatory",
+	"broker/groups": {"broker/api/codec", "broker/config", "broker/metadata", "broker/purgatory", "broker/replica", "coordinator/group", "coordinator/shard",
+		"internal/clock"},
+	"broker/api/codec": {"coordinator/group", "internal/invariant"},
+	"broker/api": {"broker/groups", "coordinator/group", "coordinator/shard", "protocol/wire", "protocol/record", "broker/replica", "broker/metadata", "broker/config", "broker/network", "broker/purgatory",
 		"commitlog", "engines", "coordinator/controller", "coordinator/znode", "internal/clock", "internal/invariant"},
 	"broker": {"broker/...", "coordinator/...", "engines", "internal/..."},
 
@@ -107,7 +110,7 @@ var free = []string{"cmd/...", "e2e/..."}
 
 // homes says where a third-party module may be imported outside tests.
 var homes = map[string][]string{
-	"github.com/twmb/franz-go/pkg/kmsg": {"protocol/wire", "broker/api", "bench/driver/..."},
+	"github.com/twmb/franz-go/pkg/kmsg": {"protocol/wire", "broker/api/...", "bench/driver/..."},
 	"github.com/twmb/franz-go/pkg/kgo":  {"bench/driver", "bench/trial", "cmd/..."},
 	"github.com/go-zookeeper/zk":        {"coordinator/znode"},
 	"github.com/spf13/cobra":            {"cmd/..."},

@@ -1,0 +1,348 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/broker/groups"
+	"tidemark/protocol/record"
+	"tidemark/protocol/wire"
+)
+
+// groupSeeds are requests about groups that are answered in every version.
+func groupSeeds() []kmsg.Request {
+	return []kmsg.Request{
+		joinRequestOf("g", "", "range"),
+		&kmsg.SyncGroupRequest{Group: "g", MemberID: "m", ProtocolType: text("consumer"), Protocol: text("range"),
+			GroupAssignment: []kmsg.SyncGroupRequestGroupAssignment{{MemberID: "m", MemberAssignment: []byte("a")}}},
+		&kmsg.HeartbeatRequest{Group: "g", MemberID: "m", InstanceID: text("i")},
+		&kmsg.LeaveGroupRequest{Group: "g", MemberID: "m", Members: []kmsg.LeaveGroupRequestMember{{MemberID: "m"}, {InstanceID: text("i")}}},
+		&kmsg.DescribeGroupsRequest{Groups: []string{"g", "h"}},
+		&kmsg.ListGroupsRequest{StatesFilter: []string{"Stable"}, TypesFilter: []string{"classic"}},
+		&kmsg.DeleteGroupsRequest{Groups: []string{"g", "h"}},
+		commitOf("g", 17),
+		&kmsg.OffsetFetchRequest{Group: "g", Topics: []kmsg.OffsetFetchRequestTopic{{Topic: "t", Partitions: []int32{0}}},
+			Groups: []kmsg.OffsetFetchRequestGroup{{Group: "g"}, {Group: "h", Topics: []kmsg.OffsetFetchRequestGroupTopic{{Topic: "t", Partitions: []int32{0}}}}}},
+		&kmsg.OffsetDeleteRequest{Group: "g", Topics: []kmsg.OffsetDeleteRequestTopic{{Topic: "t", Partitions: []kmsg.OffsetDeleteRequestTopicPartition{{}}}}},
+	}
+}
+
+// joinRequestOf joins as a consumer.
+func joinRequestOf(group, member string, protocols ...string) *kmsg.JoinGroupRequest {
+	r := kmsg.NewPtrJoinGroupRequest()
+	r.Version, r.Group, r.MemberID, r.ProtocolType = 9, group, member, "consumer"
+	r.SessionTimeoutMillis, r.RebalanceTimeoutMillis = 10_000, 60_000
+	for _, p := range protocols {
+		r.Protocols = append(r.Protocols, kmsg.JoinGroupRequestProtocol{Name: p, Metadata: []byte(p + " of " + member)})
+	}
+	return r
+}
+
+// commitOf commits an offset of t-0 for no member.
+func commitOf(group string, offset int64) *kmsg.OffsetCommitRequest {
+	r := kmsg.NewPtrOffsetCommitRequest()
+	p := kmsg.NewOffsetCommitRequestTopicPartition()
+	p.Offset, p.LeaderEpoch, p.Metadata = offset, 3, text("here")
+	r.Version, r.Group, r.Generation = 9, group, -1
+	r.Topics = []kmsg.OffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.OffsetCommitRequestTopicPartition{p}}}
+	return r
+}
+
+// coordinate creates __consumer_offsets and waits until it is loaded.
+func (c *cluster) coordinate(partitions int32) {
+	c.t.Helper()
+	c.topic(groups.Topic, partitions, "cleanup.policy", "compact")
+	for ask[*kmsg.ListGroupsResponse](c, &kmsg.ListGroupsRequest{Version: 5}).ErrorCode == int16(wire.CoordinatorLoadInProgress) {
+	}
+}
+
+// ask sends a request that needs no time to pass and decodes the response.
+func ask[R kmsg.Response](c *cluster, req kmsg.Request) R {
+	c.t.Helper()
+	return decode[R](c.t, req, c.start(req).soon())
+}
+
+// soon returns the answer, which comes from another goroutine and not by the clock.
+func (f *fakeRequest) soon() outcome {
+	f.t.Helper()
+	select {
+	case o := <-f.answers:
+		return o
+	case <-time.After(10 * time.Second):
+		f.t.Fatal("the request was not answered within 10 s")
+		return outcome{}
+	}
+}
+
+// groupCluster is a broker with a topic t of two partitions, whose groups form
+// without delay.
+func groupCluster(t *testing.T) *cluster {
+	c := newCluster(t, map[string]string{"group.initial.rebalance.delay.ms": "0"})
+	c.topic("t", 2)
+	c.coordinate(2)
+	return c
+}
+
+// become joins and syncs a group's only member, in the given versions, and returns
+// its id and generation.
+func (c *cluster) become(group string, joinVersion, syncVersion int16) (member string, generation int32) {
+	c.t.Helper()
+	req := joinRequestOf(group, "", "range", "sticky")
+	req.Version = joinVersion
+	joined := ask[*kmsg.JoinGroupResponse](c, req)
+	if joinVersion >= 4 {
+		wantCode(c.t, "first join", joined.ErrorCode, wire.MemberIDRequired)
+		req.MemberID = joined.MemberID
+		joined = ask[*kmsg.JoinGroupResponse](c, req)
+	}
+	wantCode(c.t, "join", joined.ErrorCode, wire.None)
+	if joined.MemberID == "" || joined.LeaderID != joined.MemberID || deref(joined.Protocol) != "range" || len(joined.Members) != 1 {
+		c.t.Fatalf("join in version %d: got %+v, want to lead alone with range", joinVersion, joined)
+	}
+	if got := joined.Members[0]; got.MemberID != joined.MemberID || string(got.ProtocolMetadata) != "range of " {
+		c.t.Errorf("join in version %d: the leader is told of %+v", joinVersion, got)
+	}
+	synced := ask[*kmsg.SyncGroupResponse](c, &kmsg.SyncGroupRequest{Version: syncVersion, Group: group, Generation: joined.Generation, MemberID: joined.MemberID,
+		ProtocolType: text("consumer"), Protocol: text("range"),
+		GroupAssignment: []kmsg.SyncGroupRequestGroupAssignment{{MemberID: joined.MemberID, MemberAssignment: []byte("yours")}}})
+	wantCode(c.t, "sync", synced.ErrorCode, wire.None)
+	if string(synced.MemberAssignment) != "yours" {
+		c.t.Errorf("sync in version %d: got assignment %q, want yours", syncVersion, synced.MemberAssignment)
+	}
+	return joined.MemberID, joined.Generation
+}
+
+func TestGroupsOfEveryVersion(t *testing.T) {
+	c := groupCluster(t)
+	for version := int16(0); version <= 9; version++ {
+		id := fmt.Sprintf("g%d", version)
+		member, generation := c.become(id, version, min(version, 5))
+		beat := &kmsg.HeartbeatRequest{Version: min(version, 4), Group: id, MemberID: member, Generation: generation}
+		wantCode(t, "heartbeat", ask[*kmsg.HeartbeatResponse](c, beat).ErrorCode, wire.None)
+		beat.Generation++
+		wantCode(t, "heartbeat of another generation", ask[*kmsg.HeartbeatResponse](c, beat).ErrorCode, wire.IllegalGeneration)
+		c.wantDescribed(id, member, min(version, 6))
+		c.wantListed(id, min(version, 5))
+
+		wantCode(t, "deletion of a group with members", ask[*kmsg.DeleteGroupsResponse](c,
+			&kmsg.DeleteGroupsRequest{Version: min(version, 2), Groups: []string{id}}).Groups[0].ErrorCode, wire.NonEmptyGroup)
+		leave := &kmsg.LeaveGroupRequest{Version: min(version, 5), Group: id, MemberID: member, Members: []kmsg.LeaveGroupRequestMember{{MemberID: member}}}
+		left := ask[*kmsg.LeaveGroupResponse](c, leave)
+		wantCode(t, "leave", left.ErrorCode, wire.None)
+		left = ask[*kmsg.LeaveGroupResponse](c, leave)
+		if leave.Version < 3 {
+			wantCode(t, "leave twice", left.ErrorCode, wire.UnknownMemberID)
+		} else {
+			wantCode(t, "leave twice", left.ErrorCode, wire.None)
+			wantCode(t, "leave twice, the member's part", left.Members[0].ErrorCode, wire.UnknownMemberID)
+		}
+		wantCode(t, "deletion of an empty group", ask[*kmsg.DeleteGroupsResponse](c,
+			&kmsg.DeleteGroupsRequest{Version: min(version, 2), Groups: []string{id}}).Groups[0].ErrorCode, wire.None)
+	}
+}
+
+func (c *cluster) wantDescribed(group, member string, version int16) {
+	c.t.Helper()
+	d := ask[*kmsg.DescribeGroupsResponse](c, &kmsg.DescribeGroupsRequest{Version: version, Groups: []string{group, "nobody"}}).Groups
+	if len(d) != 2 || d[0].State != "Stable" || d[0].Protocol != "range" || len(d[0].Members) != 1 || d[0].Members[0].MemberID != member ||
+		string(d[0].Members[0].MemberAssignment) != "yours" {
+		c.t.Errorf("description in version %d: got %+v, want Stable with range and the member", version, d)
+	}
+	want := wire.None
+	if version >= 6 {
+		want = wire.GroupIDNotFound
+	}
+	wantCode(c.t, "description of no group", d[1].ErrorCode, want)
+	if d[1].State != "Dead" {
+		c.t.Errorf("a group that is not there is %s, want Dead", d[1].State)
+	}
+}
+
+func (c *cluster) wantListed(group string, version int16) {
+	c.t.Helper()
+	for _, test := range []struct {
+		states, types []string
+		from          int16 // the version that filters so
+		there         bool
+	}{
+		{nil, nil, 0, true},
+		{[]string{"stable"}, nil, 0, true},
+		{[]string{"Empty"}, nil, 4, false},
+		{nil, []string{"Classic"}, 0, true},
+		{nil, []string{"consumer"}, 5, false},
+	} {
+		list := ask[*kmsg.ListGroupsResponse](c, &kmsg.ListGroupsRequest{Version: version, StatesFilter: test.states, TypesFilter: test.types})
+		got := slices.ContainsFunc(list.Groups, func(g kmsg.ListGroupsResponseGroup) bool { return g.Group == group })
+		if want := test.there || version < test.from; got != want {
+			c.t.Errorf("list in version %d with %v, %v has %s: got %v, want %v", version, test.states, test.types, group, got, want)
+		}
+	}
+}
+
+// TestOffsetsOfEveryVersion: what is committed in any version is fetched in any.
+func TestOffsetsOfEveryVersion(t *testing.T) {
+	c := groupCluster(t)
+	for commit := int16(2); commit <= 9; commit++ {
+		req := commitOf("g", 100+int64(commit))
+		req.Version = commit
+		req.Topics[0].Partitions = append(req.Topics[0].Partitions, kmsg.OffsetCommitRequestTopicPartition{Partition: 7})
+		req.Topics = append(req.Topics, kmsg.OffsetCommitRequestTopic{Topic: "none", Partitions: make([]kmsg.OffsetCommitRequestTopicPartition, 1)})
+		topics := ask[*kmsg.OffsetCommitResponse](c, req).Topics
+		wantCode(t, "commit", topics[0].Partitions[0].ErrorCode, wire.None)
+		wantCode(t, "commit of an unknown partition", topics[0].Partitions[1].ErrorCode, wire.UnknownTopicOrPartition)
+		wantCode(t, "commit of an unknown topic", topics[1].Partitions[0].ErrorCode, wire.UnknownTopicOrPartition)
+		epoch := int32(-1)
+		if commit >= 6 {
+			epoch = 3
+		}
+		for fetch := int16(1); fetch <= 9; fetch++ {
+			c.wantOffset(fetch, "g", 100+int64(commit), epoch)
+		}
+	}
+}
+
+// wantOffset fetches the group's offset of t-0, and all of the group's where the
+// version can ask for them.
+func (c *cluster) wantOffset(version int16, group string, offset int64, epoch int32) {
+	c.t.Helper()
+	for _, all := range []bool{false, true} {
+		if all && version < 2 {
+			continue
+		}
+		req := kmsg.NewPtrOffsetFetchRequest()
+		req.Version, req.Group = version, group
+		req.Groups = []kmsg.OffsetFetchRequestGroup{kmsg.NewOffsetFetchRequestGroup()}
+		req.Groups[0].Group = group
+		if !all {
+			req.Topics = []kmsg.OffsetFetchRequestTopic{{Topic: "t", Partitions: []int32{0}}}
+			req.Groups[0].Topics = []kmsg.OffsetFetchRequestGroupTopic{{Topic: "t", Partitions: []int32{0}}}
+		}
+		if version < 5 {
+			epoch = -1
+		}
+		resp := ask[*kmsg.OffsetFetchResponse](c, req)
+		got := fmt.Sprintf("%+v", resp.Topics)
+		want := fmt.Sprintf("[{Topic:t Partitions:[{Partition:0 Offset:%d LeaderEpoch:%d", offset, epoch)
+		if version >= 8 {
+			got = fmt.Sprintf("%+v", resp.Groups[0].Topics)
+			want = fmt.Sprintf("[{Topic:t TopicID:[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0] Partitions:[{Partition:0 Offset:%d LeaderEpoch:%d", offset, epoch)
+		}
+		if version < 5 {
+			want = want[:len(want)-len(" LeaderEpoch:-1")]
+		}
+		if len(got) < len(want) || got[:len(want)] != want {
+			c.t.Errorf("fetch in version %d, all %v: got %s, want %s", version, all, got, want)
+		}
+	}
+}
+
+// TestGroupsWithoutTopic: before the topic is there every request but
+// FindCoordinator says so at once, and that one has it created.
+func TestGroupsWithoutTopic(t *testing.T) {
+	c := newCluster(t, map[string]string{"offsets.topic.num.partitions": "3", "offsets.topic.segment.bytes": "12345"})
+	c.topic("t", 1)
+	wantCode(t, "join", do[*kmsg.JoinGroupResponse](c, joinRequestOf("g", "", "range")).ErrorCode, wire.NotCoordinator)
+	wantCode(t, "commit", do[*kmsg.OffsetCommitResponse](c, commitOf("g", 1)).Topics[0].Partitions[0].ErrorCode, wire.NotCoordinator)
+	fetch := &kmsg.OffsetFetchRequest{Version: 1, Group: "g", Topics: []kmsg.OffsetFetchRequestTopic{{Topic: "t", Partitions: []int32{0}}}}
+	wantCode(t, "fetch", do[*kmsg.OffsetFetchResponse](c, fetch).Topics[0].Partitions[0].ErrorCode, wire.NotCoordinator)
+	list := do[*kmsg.ListGroupsResponse](c, &kmsg.ListGroupsRequest{Version: 4})
+	if list.ErrorCode != 0 || len(list.Groups) != 0 {
+		t.Errorf("list: got %+v, want no group and no error", list)
+	}
+
+	for version := int16(0); version <= 6; version++ {
+		req := kmsg.NewPtrFindCoordinatorRequest()
+		req.Version, req.CoordinatorKey, req.CoordinatorKeys = version, "g", []string{"g", "h"}
+		var code int16
+		var node int32 = -1
+		for range 1000 {
+			resp := do[*kmsg.FindCoordinatorResponse](c, req)
+			if code, node = resp.ErrorCode, resp.NodeID; version >= 4 {
+				code, node = resp.Coordinators[1].ErrorCode, resp.Coordinators[1].NodeID
+			}
+			if code != int16(wire.CoordinatorNotAvailable) {
+				break
+			}
+			time.Sleep(time.Millisecond) // the topic is being created
+		}
+		wantCode(t, fmt.Sprintf("FindCoordinator %d", version), code, wire.None)
+		if node != 1 {
+			t.Errorf("FindCoordinator %d names broker %d, want 1", version, node)
+		}
+	}
+	topic := c.server.o.Metadata.View().Topic(groups.Topic)
+	if len(topic.Partitions) != 3 {
+		t.Errorf("the topic has %d partitions, want 3", len(topic.Partitions))
+	}
+	config := c.server.o.Replicas.Topic(groups.Topic).Config()
+	if !config.Log.Compacted || config.Log.SegmentBytes != 12345 || config.AppendEngine != "buffered" {
+		t.Errorf("the topic's log has %+v, want it compacted, buffered, with segments of 12345 bytes", config.Log)
+	}
+}
+
+// TestGroupErrors: what clients of groups do wrong is told in Kafka's codes.
+func TestGroupErrors(t *testing.T) {
+	c := groupCluster(t)
+	member, generation := c.become("g", 9, 5)
+	join := func(change func(*kmsg.JoinGroupRequest)) int16 {
+		r := joinRequestOf("g", member, "range")
+		change(r)
+		return ask[*kmsg.JoinGroupResponse](c, r).ErrorCode
+	}
+	wantCode(t, "no group id", join(func(r *kmsg.JoinGroupRequest) { r.Group = "" }), wire.InvalidGroupID)
+	wantCode(t, "short session", join(func(r *kmsg.JoinGroupRequest) { r.SessionTimeoutMillis = 5999 }), wire.InvalidSessionTimeout)
+	wantCode(t, "long session", join(func(r *kmsg.JoinGroupRequest) { r.SessionTimeoutMillis = 1800001 }), wire.InvalidSessionTimeout)
+	wantCode(t, "unknown member", join(func(r *kmsg.JoinGroupRequest) { r.MemberID = "m" }), wire.UnknownMemberID)
+	wantCode(t, "other protocols", join(func(r *kmsg.JoinGroupRequest) { r.Protocols[0].Name = "other" }), wire.InconsistentGroupProtocol)
+	wantCode(t, "no protocols", join(func(r *kmsg.JoinGroupRequest) { r.Protocols = nil }), wire.InconsistentGroupProtocol)
+
+	wantCode(t, "sync without a protocol", ask[*kmsg.SyncGroupResponse](c, &kmsg.SyncGroupRequest{Version: 5, Group: "g", MemberID: member, Generation: generation}).ErrorCode,
+		wire.InconsistentGroupProtocol)
+	commit := commitOf("g", 1)
+	commit.Generation, commit.MemberID = generation+1, member
+	code := func(r *kmsg.OffsetCommitRequest) int16 {
+		return ask[*kmsg.OffsetCommitResponse](c, r).Topics[0].Partitions[0].ErrorCode
+	}
+	wantCode(t, "commit of another generation", code(commit), wire.IllegalGeneration)
+	commit.Generation, commit.MemberID = generation, "m"
+	wantCode(t, "commit of a stranger", code(commit), wire.UnknownMemberID)
+	commit.MemberID, commit.Topics[0].Partitions[0].Metadata = member, text(string(bytes.Repeat([]byte{'x'}, 4097)))
+	wantCode(t, "commit with too long a text", code(commit), wire.OffsetMetadataTooLarge)
+
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.Version, find.CoordinatorType, find.CoordinatorKeys = 6, 2, []string{"share"}
+	wantCode(t, "coordinator of a share group", do[*kmsg.FindCoordinatorResponse](c, find).Coordinators[0].ErrorCode, wire.InvalidRequest)
+	deletion := &kmsg.OffsetDeleteRequest{Group: "nobody", Topics: []kmsg.OffsetDeleteRequestTopic{{Topic: "t", Partitions: []kmsg.OffsetDeleteRequestTopicPartition{{}}}}}
+	wantCode(t, "OffsetDelete of no group", ask[*kmsg.OffsetDeleteResponse](c, deletion).ErrorCode, wire.GroupIDNotFound)
+}
+
+// TestOffsetDelete removes an offset, and not one of a topic that is not there.
+func TestOffsetDelete(t *testing.T) {
+	c := groupCluster(t)
+	ask[*kmsg.OffsetCommitResponse](c, commitOf("g", 5))
+	req := &kmsg.OffsetDeleteRequest{Group: "g", Topics: []kmsg.OffsetDeleteRequestTopic{
+		{Topic: "t", Partitions: []kmsg.OffsetDeleteRequestTopicPartition{{Partition: 0}, {Partition: 9}}}}}
+	resp := ask[*kmsg.OffsetDeleteResponse](c, req)
+	wantCode(t, "deletion", resp.Topics[0].Partitions[0].ErrorCode, wire.None)
+	wantCode(t, "deletion of an unknown partition", resp.Topics[0].Partitions[1].ErrorCode, wire.UnknownTopicOrPartition)
+	fetch := &kmsg.OffsetFetchRequest{Version: 7, Group: "g", Topics: []kmsg.OffsetFetchRequestTopic{{Topic: "t", Partitions: []int32{0}}}}
+	if got := ask[*kmsg.OffsetFetchResponse](c, fetch).Topics[0].Partitions[0].Offset; got != -1 {
+		t.Errorf("the offset is %d after its deletion, want none", got)
+	}
+}
+
+// TestClientsDoNotWriteOffsets is fault S07 where it hurts most: a client could make
+// up groups and offsets.
+func TestClientsDoNotWriteOffsets(t *testing.T) {
+	c := groupCluster(t)
+	p := c.produced(produceRequest(9, -1, groups.Topic, 0, batch(record.None, "a")))
+	wantCode(t, "produce", p.ErrorCode, wire.InvalidTopicException)
+	if got := c.server.o.Replicas.Partition(groups.Topic, 0).LogEndOffset(); got != 0 {
+		t.Errorf("log end offset %d, want 0", got)
+	}
+}
