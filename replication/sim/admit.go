@@ -19,7 +19,7 @@ type proposal struct {
 func (b *broker) propose(e replication.Effect) {
 	p := &b.proposal
 	*p = proposal{under: true, number: p.number + 1, epoch: e.LeaderEpoch, version: e.PartitionEpoch, members: e.Members}
-	b.traceISR("proposed", e.Members, e.PartitionEpoch, whyText(e.Why))
+	b.traceISR("proposed", e.Members, e.PartitionEpoch, e.Why.String())
 	b.chaseJoin(b, e)
 	b.timer(proposalTimer, b.options.session/3).correlation = p.number
 	if b.options.ISRUpdate == "zookeeper" {
@@ -93,6 +93,7 @@ func (b *broker) endProposal(state *partitionState, refusal replication.Refusal)
 		return
 	}
 	b.traceISR("committed", state.isr, state.version, "")
+	b.wasTold = state
 	b.step(replication.Event{
 		Kind: replication.ISRCommitted, LeaderEpoch: state.leaderEpoch, PartitionEpoch: state.version, ISR: state.isr, ELR: state.elr,
 	})
@@ -177,24 +178,4 @@ func (b *broker) onAlterAnswer(j *job) {
 		return
 	}
 	b.endProposal(j.state, j.refusal)
-}
-
-func whyText(why replication.Why) string {
-	switch why {
-	case replication.Lagging:
-		return "a member lags"
-	case replication.CaughtUp:
-		return "a replica caught up"
-	case replication.Copied:
-		return "a replica holds a full copy"
-	case replication.Diverged:
-		return "it diverges from the leader's"
-	case replication.OverHighWatermark:
-		return "not known committed"
-	case replication.LeaderEndsEarlier:
-		return "the leader's ends earlier"
-	case replication.LeaderStartsLater:
-		return "the leader's starts later"
-	}
-	return ""
 }

@@ -165,6 +165,7 @@ func (b *broker) onBroker(j *job) {
 	case resignTimer:
 		if b.controller.epoch == j.controllerEpoch {
 			b.controller.resign()
+			b.request(opReadController, nil) // it may be free, or be this broker's again
 		}
 	case controllerTimer:
 		b.onControllerTimer()

@@ -121,7 +121,7 @@ func (b *broker) truncate(e replication.Effect) {
 	}
 	if b.trace != nil {
 		b.emit(b.end, trace.Event{
-			Kind: trace.Truncate, TopicPartition: partitionName, Epoch: b.epoch, From: from, To: to, HighWatermark: b.hw, Why: whyText(e.Why),
+			Kind: trace.Truncate, TopicPartition: partitionName, Epoch: b.epoch, From: from, To: to, HighWatermark: b.hw, Why: e.Why.String(),
 		})
 	}
 	b.step(replication.Event{Kind: replication.Truncated, Offset: to})

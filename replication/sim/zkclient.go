@@ -217,7 +217,7 @@ func (b *broker) onReadController(j *job) {
 	switch {
 	case j.session == 0:
 		b.request(opElect, nil)
-	case j.session == b.zkc.session && !b.controller.active:
+	case j.session == b.zkc.session && !(b.controller.active && b.controller.epoch == j.controllerEpoch):
 		// Elected by a request whose answer got lost.
 		b.controller.takeOffice(j.controllerEpoch)
 	case j.session != b.zkc.session && b.controller.active:
