@@ -365,7 +365,7 @@ func persistent(g *Groups, settled bool) string {
 	if settled {
 		fmt.Fprintf(&b, "%s %d %s %s\n", c.state, c.generation, c.protocol, c.leader)
 		for _, m := range c.members {
-			fmt.Fprintf(&b, "%s %s %v %s %v\n", m.id, m.instance, m.assignment, m.metadata(c.protocol), m.sessionTimeout)
+			fmt.Fprintf(&b, "%s %s %v %v %v\n", m.id, m.instance, m.assignment, m.metadata(c.protocol), m.sessionTimeout)
 		}
 	}
 	return b.String()

@@ -19,6 +19,8 @@ type Groups struct {
 	// undecided names, for each producer with an open transaction, the groups that
 	// it committed offsets to.
 	undecided map[int64]map[string]bool
+	// loaded says that what is replayed was written by this machine.
+	loaded bool
 }
 
 // New returns a partition without groups.
@@ -38,6 +40,7 @@ const (
 // Loaded implements shard.Machine: members that were loaded have their session from
 // now on, and a group that is over its size now rebalances.
 func (g *Groups) Loaded(now time.Time, out *Outcome) {
+	g.loaded = true
 	for _, id := range slices.Sorted(maps.Keys(g.groups)) {
 		c := g.groups[id]
 		for _, m := range c.members {

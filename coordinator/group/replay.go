@@ -42,8 +42,9 @@ func (g *Groups) Replay(from shard.Origin, r Record) {
 }
 
 // replayGroup makes the group what the record says: Stable, or Empty without
-// members. Members that are in memory stay what they are; those that are not come
-// from the log, with the one protocol that it knows of.
+// members. Once loaded, members that are in memory stay what they are, for the record
+// was made of them; while loading all come from the record, with the one protocol
+// that it knows of.
 func (g *Groups) replayGroup(r *GroupRecord) {
 	if r.Tombstone {
 		g.forgetGroup(r.Group)
@@ -51,7 +52,11 @@ func (g *Groups) replayGroup(r *GroupRecord) {
 	}
 	c := g.group(r.Group)
 	c.generation, c.protocolType, c.protocol = r.Generation, r.ProtocolType, r.Protocol
-	c.keepOnly(r.Members)
+	if g.loaded {
+		c.keepOnly(r.Members)
+	} else {
+		c.keepOnly(nil)
+	}
 	order := make([]*member, 0, len(r.Members))
 	for i := range r.Members {
 		m := c.recorded(&r.Members[i])
