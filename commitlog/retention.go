@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"tidemark/internal/vfs"
 )
 
 // ApplyRetention removes, oldest first, the segments that lie wholly before the
@@ -136,6 +138,7 @@ func (l *Log) dropFirst(n int) error {
 func (l *Log) doom(segments []*segment) error {
 	var errs []error
 	for _, s := range segments {
+		s.openBig()
 		if err := s.rename(deletedSuffix); err != nil {
 			errs = append(errs, err)
 		} else if err := l.fs.SyncDir(l.dir); err != nil {
@@ -163,9 +166,7 @@ func (l *Log) removeLater(segments []*segment) {
 func (l *Log) purge(segments []*segment) error {
 	var errs []error
 	for _, s := range segments {
-		errs = append(errs, s.close())
-		s.shrink(s.name + deletedSuffix)
-		errs = append(errs, s.remove(deletedSuffix))
+		errs = append(errs, s.closeAfter(s.shrink), s.remove(deletedSuffix))
 	}
 	l.mu.Lock()
 	l.doomed = slices.DeleteFunc(l.doomed, func(s *segment) bool { return slices.Contains(segments, s) })
@@ -179,20 +180,26 @@ func (l *Log) purge(segments []*segment) error {
 // longer (ext4, a busy machine).
 const shrinkBytes = 64 << 20
 
-// shrink truncates a closed file that is to be removed, step by step. It is a help:
-// the removal takes what is left.
-func (s *segment) shrink(name string) {
+// shrink truncates the file of a segment that is to be removed and has no readers any
+// more, step by step. It goes by the open file: after two compactions, or truncations,
+// within file.delete.delay.ms the name belongs to a later segment of the same base,
+// and that one may still be read. It is a help: the removal takes what is left.
+func (s *segment) shrink(f vfs.File) {
+	for size := s.size.Load() - shrinkBytes; size > 0; size -= shrinkBytes {
+		if f.Truncate(size) != nil {
+			return
+		}
+	}
+}
+
+// openBig opens the file of a segment that nobody has used yet, for shrink.
+func (s *segment) openBig() {
 	if s.size.Load() <= shrinkBytes {
 		return
 	}
-	f, err := s.fs.Open(name)
-	if err != nil {
-		return
-	}
-	for size := s.size.Load() - shrinkBytes; size > 0 && err == nil; size -= shrinkBytes {
-		err = f.Truncate(size)
-	}
-	_ = f.Close() // Nothing was written to it.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.openFile() // Without it, the file goes at once.
 }
 
 // AdvanceLogStart makes offset the log start offset (DeleteRecords): earlier

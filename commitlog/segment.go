@@ -247,7 +247,11 @@ func (s *segment) setRead(spec engines.ReadSpec, o engines.ReadOptions) error {
 
 // close ends the use of the segment: new readers are turned away, the last chunk
 // is waited for, files are closed.
-func (s *segment) close() error {
+func (s *segment) close() error { return s.closeAfter(func(vfs.File) {}) }
+
+// closeAfter is close that calls last with the segment's file, if it is open, once
+// nobody else uses it.
+func (s *segment) closeAfter(last func(vfs.File)) error {
 	s.mu.Lock()
 	if s.gone {
 		s.mu.Unlock()
@@ -263,6 +267,7 @@ func (s *segment) close() error {
 	s.formers.Wait()
 	err = errors.Join(err, s.formerErr)
 	if file != nil {
+		last(file)
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
