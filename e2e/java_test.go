@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,13 +26,20 @@ var kafkaReleases = []kafkaRelease{
 // java runs a class of the release and returns what it printed.
 func (k kafkaRelease) java(t *testing.T, stdin, class string, args ...string) string {
 	t.Helper()
+	cmd := k.command(t, class, args...)
+	return run(t, stdin, cmd.Args[0], cmd.Args[1:]...)
+}
+
+// command is the command line of a class of the release.
+func (k kafkaRelease) command(t *testing.T, class string, args ...string) *exec.Cmd {
+	t.Helper()
 	target := filepath.Join("java", "target", k.Version)
 	classpath, err := os.ReadFile(filepath.Join(target, "classpath"))
 	if err != nil {
 		t.Skipf("Kafka %s is not here; run scripts/java-clients.sh", k.Version)
 	}
 	cp := filepath.Join(target, "classes") + ":" + strings.TrimSpace(string(classpath))
-	return run(t, stdin, "java", append([]string{"-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-cp", cp, class}, args...)...)
+	return exec.Command("java", append([]string{"-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-cp", cp, class}, args...)...)
 }
 
 func TestJavaClient(t *testing.T) {

@@ -21,6 +21,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if library := os.Getenv(memberEnv); library != "" {
+		os.Exit(runMember(library, os.Args[1:]))
+	}
 	dir, err := os.MkdirTemp("", "tidemark-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

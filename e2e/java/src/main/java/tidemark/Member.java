@@ -1,0 +1,71 @@
+package tidemark;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
+import org.apache.kafka.clients.consumer.CommitFailedException;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * A member of a group: prints partition and offset of each record, then commits, until it is told to end.
+ * usage: Member BOOTSTRAP GROUP TOPIC ASSIGNOR [INSTANCE]
+ */
+public final class Member {
+    private Member() {}
+
+    public static void main(String[] args) throws Exception {
+        Properties p = new Properties();
+        p.put("bootstrap.servers", args[0]);
+        p.put("group.id", args[1]);
+        p.put("partition.assignment.strategy", "org.apache.kafka.clients.consumer." + args[3]);
+        if (args.length > 4) {
+            p.put("group.instance.id", args[4]);
+        }
+        p.put("enable.auto.commit", "false");
+        p.put("auto.offset.reset", "earliest");
+        p.put("session.timeout.ms", "1000");
+        p.put("heartbeat.interval.ms", "200");
+        p.put("max.poll.interval.ms", "5000");
+        p.put("key.deserializer", ByteArrayDeserializer.class.getName());
+        p.put("value.deserializer", ByteArrayDeserializer.class.getName());
+        CountDownLatch left = new CountDownLatch(1);
+        KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(p);
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            consumer.wakeup();
+            try {
+                left.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }));
+        try (consumer) {
+            consumer.subscribe(List.of(args[2]));
+            while (true) {
+                process(consumer);
+            }
+        } catch (WakeupException ended) {
+            // close leaves the group
+        } finally {
+            left.countDown();
+        }
+    }
+
+    private static void process(KafkaConsumer<byte[], byte[]> consumer) {
+        ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(200));
+        for (ConsumerRecord<byte[], byte[]> r : records) {
+            System.out.println(r.partition() + " " + r.offset());
+        }
+        System.out.flush();
+        try {
+            consumer.commitSync();
+        } catch (CommitFailedException | RebalanceInProgressException again) {
+            // read again by whoever has the partition next
+        }
+    }
+}

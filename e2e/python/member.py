@@ -1,0 +1,61 @@
+"""A member of a group: prints partition and offset of each record, then commits, until SIGTERM.
+
+usage: member.py kafka-python|confluent BOOTSTRAP GROUP TOPIC
+"""
+import signal
+import sys
+
+ended = False
+
+
+def end(*_):
+    global ended
+    ended = True
+
+
+def kafka_python(bootstrap, group, topic):
+    from kafka import KafkaConsumer
+    from kafka.errors import CommitFailedError, RebalanceInProgressError
+
+    consumer = KafkaConsumer(topic, bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest",
+                             enable_auto_commit=False, session_timeout_ms=1000, heartbeat_interval_ms=200,
+                             max_poll_interval_ms=5000, request_timeout_ms=10000, max_poll_records=100)
+    while not ended:
+        for records in consumer.poll(timeout_ms=200).values():
+            for r in records:
+                print(r.partition, r.offset)
+        sys.stdout.flush()
+        try:
+            consumer.commit()
+        except (CommitFailedError, RebalanceInProgressError):
+            pass  # read again by whoever has the partition next
+    consumer.close()
+
+
+def confluent(bootstrap, group, topic):
+    from confluent_kafka import Consumer, KafkaError, KafkaException
+
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest",
+                         "enable.auto.commit": False, "session.timeout.ms": 1000, "heartbeat.interval.ms": 200,
+                         "max.poll.interval.ms": 5000})
+    consumer.subscribe([topic])
+    while not ended:
+        got = False
+        for r in consumer.consume(100, 0.2):
+            if r.error() is None:
+                print(r.partition(), r.offset())
+                got = True
+        sys.stdout.flush()
+        try:
+            if got:
+                consumer.commit(asynchronous=False)
+        except KafkaException as e:
+            if e.args[0].code() not in (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID,
+                                        KafkaError.REBALANCE_IN_PROGRESS, KafkaError._NO_OFFSET):
+                raise
+    consumer.close()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, end)
+    {"kafka-python": kafka_python, "confluent": confluent}[sys.argv[1]](*sys.argv[2:])
