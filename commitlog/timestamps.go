@@ -57,12 +57,18 @@ func (l *Log) OffsetOfMaxTimestamp() (found TimestampOffset, ok bool, err error)
 	})
 }
 
-// query runs ask on the current view, again when the view was overtaken.
+// query runs ask on the current view, again when the view was overtaken. An index that
+// does not match the log may be one that is being truncated: the end of that is waited
+// for.
 func (l *Log) query(ask func(v *view) (TimestampOffset, bool, error)) (TimestampOffset, bool, error) {
 	for {
 		v := l.snapshot()
 		found, ok, err := ask(&v)
-		if l.stale(&v) {
+		overtaken := l.stale(&v)
+		if errors.Is(err, errIndexLies) {
+			overtaken = l.staleAtRest(&v)
+		}
+		if overtaken {
 			continue
 		}
 		if errors.Is(err, errSegmentGone) {
@@ -73,6 +79,13 @@ func (l *Log) query(ask func(v *view) (TimestampOffset, bool, error)) (Timestamp
 		}
 		return found, ok, nil
 	}
+}
+
+// staleAtRest is stale once no truncation is under way.
+func (l *Log) staleAtRest(v *view) bool {
+	l.maintenance.Lock()
+	defer l.maintenance.Unlock()
+	return l.stale(v)
 }
 
 // newestOf is the largest timestamp of segments[i] at or after the log start

@@ -14,7 +14,7 @@ import (
 // offset at or after the log end offset drops only an epoch that began there and
 // wrote nothing, which the leader may not have; one before the log start offset
 // drops everything, as TruncateFullyAndStartAt. Chunks of what is dropped
-// from a segment that stays end in an error or show what is appended next; a
+// from a segment that stays end in an error, or show zeros or what is appended next; a
 // follower's readers learn of it by the leader epoch. The truncation is durable
 // on return. The recovery point falls to the new end: the caller writes its
 // checkpoint before it appends again, or a crash would trust what it must check.
@@ -178,7 +178,8 @@ func (l *Log) reopen(s *segment, position, end int64) error {
 		return errors.Join(err, appender.Close())
 	}
 	l.appender, l.indexer, l.age = appender, x, age
-	l.publish(func(v *view) { v.newest = x.newest })
+	// Who looked in between may have met the former newest, or entries behind the end.
+	l.publish(func(v *view) { v.newest, v.generation = x.newest, v.generation+1 })
 	if err := s.file.Sync(); err != nil {
 		return err
 	}
