@@ -472,9 +472,7 @@ func (m *compacted) timestamps(rt *rapid.T) {
 // TestCleaningAgainstModel: whatever was appended, rolled, cleaned, restarted and
 // cut off in between, a reader from any offset sees the last value of every key.
 func TestCleaningAgainstModel(t *testing.T) {
-	if raceEnabled {
-		setChecks(t, "25")
-	}
+	setChecks(t, scale(1000, 100, 25))
 	rapid.Check(t, func(rt *rapid.T) {
 		m := newCompacted(rt)
 		m.world.open()

@@ -20,13 +20,13 @@ func changes(op vfs.Op) bool {
 	return true
 }
 
-// TestPowerCutsInATrace cuts the power before every call that 200 random
-// operations make on the file system, once with everything unsynced lost and once
+// TestPowerCutsInATrace cuts the power before every call that random operations
+// make on the file system, once with everything unsynced lost and once
 // with a random part of it kept: any subset of the changes of names, sectors and
 // lengths of all files. What is recovered must be a prefix with all that was
 // promised, stay what it is, and carry 50 more operations.
 func TestPowerCutsInATrace(t *testing.T) {
-	const operations = 200
+	operations := scale(400, 150, 40)
 	for seed := range *traces {
 		s := newSession(newWorld(t), seed)
 		mem := s.emptyMem()
@@ -51,7 +51,7 @@ func TestPowerCutsInATrace(t *testing.T) {
 			s.step()
 		}
 		s.reopen()
-		if cuts < operations {
+		if cuts < uint64(operations) {
 			t.Errorf("trace %d: %d cuts, want more", seed, cuts)
 		}
 		t.Logf("trace %d: %d operations, %d cuts", seed, operations, 2*cuts)
@@ -62,7 +62,7 @@ func TestPowerCutsInATrace(t *testing.T) {
 // cut, inside the recovery from that, and so on, 20 times: nothing that was
 // promised before the first is lost in any.
 func TestPowerCutsInsideRecoveries(t *testing.T) {
-	for seed := range 100 * *traces {
+	for seed := range uint64(scale(1000, 100, 20)) * *traces {
 		s := newSession(newWorld(t), 100+seed)
 		mem := s.emptyMem()
 		s.fs = mem

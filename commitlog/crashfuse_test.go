@@ -20,8 +20,8 @@ import (
 // by inode.
 func lazyFS(t *testing.T) (mount, durable string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds another binary")
+	if testing.Short() || raceEnabled {
+		t.Skip("builds another binary, and has one goroutine")
 	}
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
 		t.Skip("mounting needs /dev/fuse and root")

@@ -144,7 +144,7 @@ func newLife(t *testing.T, a engines.AppendSpec, r engines.ReadSpec) *life {
 // write is the log's life but for its end.
 func (w *life) write() error {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for i := range 300 {
+	for i := range scale(1000, 150, 100) {
 		if _, err := w.AppendAsLeader(batch(5+rng.IntN(100), w.LogEndOffset()), 0, Client); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package commitlog
 import (
 	"bytes"
 	"flag"
+	"strconv"
 	"testing"
 	"time"
 
@@ -360,9 +361,7 @@ func (p *pair) run(rt *rapid.T) {
 }
 
 func TestLogAgainstTwinInMemory(t *testing.T) {
-	if raceEnabled {
-		setChecks(t, "25")
-	}
+	setChecks(t, scale(1000, 60, 10))
 	rapid.Check(t, func(rt *rapid.T) {
 		p := &pair{world: newWorld(t)}
 		p.reads = []engines.ReadSpec{p.o.Read}
@@ -370,19 +369,18 @@ func TestLogAgainstTwinInMemory(t *testing.T) {
 	})
 }
 
-// setChecks bounds the runs of rapid.Check in a test that syncs real files or
-// runs under the race detector.
-func setChecks(t *testing.T, n string) {
+// setChecks sets how often rapid.Check runs in a test.
+func setChecks(t *testing.T, n int) {
 	checks := flag.Lookup("rapid.checks")
 	former := checks.Value.String()
-	if err := checks.Value.Set(n); err != nil {
+	if err := checks.Value.Set(strconv.Itoa(n)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = checks.Value.Set(former) }) // It was a valid value.
 }
 
 func TestLogAgainstTwinOnEveryPair(t *testing.T) {
-	setChecks(t, "2")
+	setChecks(t, scale(20, 2, 1))
 	all := catalog.Builtin()
 	for _, a := range all.Appends() {
 		for _, r := range all.Reads() {
