@@ -7,8 +7,8 @@ import (
 	"tidemark/coordinator/shard"
 )
 
-// group is one group of the classic protocol and its offsets (Kafka's
-// GroupMetadata).
+// group is one group and its offsets: its members by the classic protocol (Kafka's
+// GroupMetadata), or its consumers.
 type group struct {
 	id    string
 	state State
@@ -40,6 +40,10 @@ type group struct {
 	grown bool
 	// arriving is the new life of a static member until its record is replayed.
 	arriving *member
+
+	// consumers is not nil where the group speaks the protocol of KIP-848; all above
+	// is then as in a group without members.
+	consumers *consumers
 
 	offsets map[TopicPartition]offset
 	// undecided are the offsets of open transactions, by producer.
@@ -165,6 +169,11 @@ func (c *group) timer(kind int8, member string) shard.TimerKey {
 // completeAndScheduleNextHeartbeatExpiration).
 func (c *group) awaitHeartbeat(m *member, d time.Duration, out *Outcome) {
 	out.Set(c.timer(heartbeatTimer, m.id), d)
+}
+
+// empty says that nobody is in the group, of whichever protocol.
+func (c *group) empty() bool {
+	return c.state == Empty && (c.consumers == nil || len(c.consumers.members) == 0)
 }
 
 // hasOffsets says that an offset is committed or may be by an open transaction.

@@ -8,7 +8,7 @@ import (
 )
 
 // Commit keeps offsets and replies with a CommitReply. The reply itself may have
-// ErrUnknownMember, ErrFencedInstance, ErrIllegalGeneration or
+// ErrUnknownMember, ErrFencedInstance, ErrIllegalGeneration, ErrStaleMemberEpoch or
 // ErrRebalanceInProgress, and nothing is kept; each offset has nil or
 // ErrMetadataTooLarge. It is Kafka's handleCommitOffsets.
 //
@@ -49,10 +49,13 @@ func (g *Groups) committer(c *group, r *CommitRequest, transactional bool) (*mem
 	switch {
 	case c == nil && r.Generation >= 0:
 		return nil, ErrIllegalGeneration
-	case c == nil, r.Generation < 0 && c.state == Empty, anonymous && transactional:
+	case c == nil, r.Generation < 0 && c.empty(), anonymous && transactional:
 		return nil, nil
 	case anonymous:
 		return nil, ErrUnknownMember
+	}
+	if c.consumers != nil {
+		return nil, c.consumers.check(r.Member, r.Generation)
 	}
 	m, err := c.check(r.Member, r.InstanceID)
 	if err != nil {

@@ -16,7 +16,7 @@ func (g *Groups) Delete(_ time.Time, r *DeleteRequest, token shard.Token, out *O
 		switch c := g.groups[id]; {
 		case c == nil:
 			reply.Errs[i] = ErrGroupNotFound
-		case c.state != Empty:
+		case !c.empty():
 			reply.Errs[i] = ErrNonEmptyGroup
 		default:
 			g.bury(c, out)
@@ -31,6 +31,9 @@ func (g *Groups) Delete(_ time.Time, r *DeleteRequest, token shard.Token, out *O
 func (g *Groups) bury(c *group, out *Outcome) {
 	for _, at := range c.everyOffset() {
 		out.Records = append(out.Records, &OffsetRecord{Group: c.id, TopicPartition: at, Tombstone: true})
+	}
+	if c.consumers != nil {
+		buryConsumers(c.id, out)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.pending)) {
 		g.removePending(c, id, out)

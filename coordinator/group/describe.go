@@ -12,8 +12,8 @@ import (
 // Describe replies with a Description, of a Dead group where there is none.
 func (g *Groups) Describe(_ time.Time, id string, token shard.Token, out *Outcome) {
 	c := g.groups[id]
-	if c == nil {
-		out.Reply(token, &Description{Group: id, State: Dead.String()}, nil)
+	if c == nil || c.consumers != nil {
+		out.Reply(token, &Description{Group: id, State: Dead.String(), Consumer: c != nil}, nil)
 		return
 	}
 	d := &Description{
@@ -42,6 +42,9 @@ func (g *Groups) List(_ time.Time, r *ListRequest, token shard.Token, out *Outco
 	for _, id := range slices.Sorted(maps.Keys(g.groups)) {
 		c := g.groups[id]
 		l := Listed{Group: id, ProtocolType: c.protocolType, State: c.state.String(), Type: classicType}
+		if c.consumers != nil {
+			l = Listed{Group: id, ProtocolType: consumerProtocolType, State: c.consumers.stateName(), Type: consumerType}
+		}
 		if passes(r.States, l.State) && passes(r.Types, l.Type) {
 			reply.Groups = append(reply.Groups, l)
 		}
@@ -49,8 +52,11 @@ func (g *Groups) List(_ time.Time, r *ListRequest, token shard.Token, out *Outco
 	out.Reply(token, reply, nil)
 }
 
-// classicType is how ListGroups calls groups of the classic protocol.
-const classicType = "classic"
+// How ListGroups calls groups of either protocol.
+const (
+	classicType  = "classic"
+	consumerType = "consumer"
+)
 
 // passes says that a filter lets a name through.
 func passes(filter []string, name string) bool {

@@ -9,11 +9,18 @@ import (
 )
 
 // Offsets replies with an OffsetsReply, whatever the group's state: a group without
-// an offset, or no group, has -1.
+// an offset, or no group, has -1. A member of KIP-848 that says who it is may be told
+// ErrUnknownMember or ErrStaleMemberEpoch.
 func (g *Groups) Offsets(_ time.Time, r *OffsetsRequest, token shard.Token, out *Outcome) {
 	c := g.groups[r.Group]
 	if c == nil {
 		c = newGroup(r.Group)
+	}
+	if c.consumers != nil && r.Member != "" {
+		if err := c.consumers.check(r.Member, r.MemberEpoch); err != nil {
+			out.Reply(token, nil, err)
+			return
+		}
 	}
 	partitions := r.Partitions
 	if r.All {

@@ -19,6 +19,10 @@
 //	                          └───────────── join, leave or silence ────── Stable
 //
 // An Empty group without offsets, and a deleted one, is Dead: it is gone.
+//
+// The files consumer*.go, reconcile.go and assignor.go are the newer protocol
+// (KIP-848), where the coordinator assigns. Not there: subscriptions by regular
+// expression, and groups with members of both protocols.
 package group
 
 import (
@@ -73,6 +77,11 @@ type Options struct {
 	OffsetsRetention      time.Duration // offsets.retention.minutes
 	RetentionInterval     time.Duration // offsets.retention.check.interval.ms
 	TimeoutRule           TimeoutRule   // group.rebalance.timeout.rule
+
+	ConsumerSessionTimeout    time.Duration // group.consumer.session.timeout.ms
+	ConsumerHeartbeatInterval time.Duration // group.consumer.heartbeat.interval.ms
+	ConsumerMaxSize           int           // group.consumer.max.size
+
 	// Subscription reads the topics out of a consumer's metadata, for the deletion
 	// and expiry of offsets; ok is false where it cannot. Nil never can: then the
 	// offsets of a group with consumers are all in use.
@@ -85,5 +94,6 @@ func NewOptions() Options {
 		MinSessionTimeout: 6 * time.Second, MaxSessionTimeout: 30 * time.Minute,
 		InitialRebalanceDelay: 3 * time.Second, MaxSize: 1<<31 - 1,
 		MaxMetadataBytes: 4096, OffsetsRetention: 7 * 24 * time.Hour, RetentionInterval: 10 * time.Minute,
+		ConsumerSessionTimeout: 45 * time.Second, ConsumerHeartbeatInterval: 5 * time.Second, ConsumerMaxSize: 1<<31 - 1,
 	}
 }

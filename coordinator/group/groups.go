@@ -35,6 +35,8 @@ const (
 	heartbeatTimer
 	pendingTimer
 	retentionTimer
+	consumerSessionTimer
+	consumerRebalanceTimer
 )
 
 // Loaded implements shard.Machine: members that were loaded have their session from
@@ -47,6 +49,7 @@ func (g *Groups) Loaded(now time.Time, out *Outcome) {
 			m.heard = now
 			c.awaitHeartbeat(m, m.sessionTimeout, out)
 		}
+		g.awaitLoaded(c, out)
 		if len(c.members) > g.options.MaxSize {
 			g.prepareRebalance(now, c, out)
 		}
@@ -74,8 +77,15 @@ func (g *Groups) Expire(now time.Time, key shard.TimerKey, out *Outcome) {
 	case pendingTimer:
 		delete(c.pending, key.Member)
 		g.tryCompleteJoin(now, c, out)
+	default:
+		g.consumerTimedOut(key.Kind, c, key.Member, out)
 	}
 	g.dropUnused(c)
+}
+
+// consumerKey is the key of a timer of a consumer.
+func consumerKey(kind int8, group, member string) shard.TimerKey {
+	return shard.TimerKey{Kind: kind, Name: group, Member: member}
 }
 
 // group returns the group of an id, a new one where there is none.
@@ -90,7 +100,7 @@ func (g *Groups) group(id string) *group {
 
 // dropUnused forgets a group that the log does not know and nobody is in.
 func (g *Groups) dropUnused(c *group) {
-	if c.generation == 0 && c.state == Empty && len(c.pending) == 0 && !c.hasOffsets() {
+	if c.generation == 0 && c.state == Empty && c.consumers == nil && len(c.pending) == 0 && !c.hasOffsets() {
 		c.state = Dead
 		delete(g.groups, c.id)
 	}

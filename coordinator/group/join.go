@@ -24,7 +24,13 @@ func (g *Groups) Join(now time.Time, r *JoinRequest, token shard.Token, out *Out
 		return
 	}
 	c := g.group(r.Group)
+	if c.consumers != nil && c.empty() { // a group of KIP-848 without members becomes a classic one
+		buryConsumers(c.id, out)
+		c.consumers = nil
+	}
 	switch {
+	case c.consumers != nil && r.Member == "":
+		out.Reply(token, nil, ErrInconsistentProtocol)
 	case !g.hasRoom(c, r):
 		g.turnAway(now, c, r.Member, out)
 		out.Reply(token, nil, ErrGroupMaxSize)
@@ -32,7 +38,7 @@ func (g *Groups) Join(now time.Time, r *JoinRequest, token shard.Token, out *Out
 		out.Reply(token, nil, ErrInconsistentProtocol)
 	case r.Member == "":
 		g.joinUnknown(now, c, r, token, out)
-	case c.pending[r.Member]:
+	case c.pending[r.Member] && r.InstanceID == "":
 		g.addMember(now, c, r, r.Member, token, out)
 	default:
 		g.joinKnown(now, c, r, token, out)

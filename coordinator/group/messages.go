@@ -100,7 +100,8 @@ type Leaver struct{ Member, InstanceID string }
 // LeaveReply has an error for each member of the request, in its order.
 type LeaveReply struct{ Errs []error }
 
-// Description is the body of Describe's reply. An unknown group is Dead.
+// Description is the body of Describe's reply. An unknown group is Dead, and so is
+// one of KIP-848 (Consumer is set then): ConsumerDescribe has more to say of it.
 type Description struct {
 	Group, State, ProtocolType, Protocol string
 	Generation                           int32
@@ -110,7 +111,7 @@ type Description struct {
 	Since time.Time
 	// Pending counts members that were given an id and did not come back yet.
 	Pending int
-	// Consumer says that the group speaks the protocol of KIP-848.
+	// Consumer says that the group is there and speaks the protocol of KIP-848.
 	Consumer bool
 }
 

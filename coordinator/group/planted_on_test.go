@@ -30,6 +30,7 @@ func fails(seed uint64) bool {
 		defer close(done)
 		defer runtime.Goexit()
 		drive(apart, sequence(seed))
+		consume(apart, seed)
 	}()
 	<-done
 	return apart.Failed()

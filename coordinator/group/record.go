@@ -1,7 +1,8 @@
 package group
 
-// Record is a record of __consumer_offsets: *GroupRecord or *OffsetRecord here, and
-// the kinds of KIP-848. Records are immutable once made: state and log share them.
+// Record is a record of __consumer_offsets: *GroupRecord, *OffsetRecord, or for
+// KIP-848 *ConsumerGroupRecord, *ConsumerMemberRecord, *TargetEpochRecord,
+// *TargetRecord, *CurrentRecord. Records are immutable once made: state and log share them.
 type Record interface{ record() }
 
 // GroupRecord is a classic group at one generation (GroupMetadataKey and

@@ -38,6 +38,8 @@ func (g *Groups) Replay(from shard.Origin, r Record) {
 		g.replayGroup(r)
 	case *OffsetRecord:
 		g.replayOffset(from, r)
+	default:
+		g.replayConsumers(r)
 	}
 }
 

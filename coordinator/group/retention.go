@@ -52,7 +52,13 @@ func (g *Groups) expireGroup(now time.Time, c *group, out *Outcome) {
 			left--
 		}
 	}
-	if c.state == Empty && left == 0 && len(c.undecided) == 0 && len(c.pending) == 0 && c.generation > 0 {
+	if !c.empty() || left > 0 || len(c.undecided) > 0 || len(c.pending) > 0 {
+		return
+	}
+	switch {
+	case c.consumers != nil:
+		buryConsumers(c.id, out)
+	case c.generation > 0:
 		out.Records = append(out.Records, &GroupRecord{Group: c.id, Tombstone: true})
 	}
 }
@@ -62,6 +68,8 @@ func (g *Groups) expiry(now time.Time, c *group) func(offset) bool {
 	since := func(o offset) time.Time { return time.UnixMilli(o.CommitTimestampMs) }
 	reads := func(string) bool { return false }
 	switch {
+	case c.consumers != nil:
+		reads = c.consumers.reads
 	case c.protocolType == "":
 	case c.state == Empty:
 		since = func(offset) time.Time { return c.since }
@@ -81,6 +89,9 @@ func (g *Groups) expiry(now time.Time, c *group) func(offset) bool {
 // readers tells which topics the members read. Where that cannot be known it is all
 // of them; without members, none.
 func (g *Groups) readers(c *group) func(topic string) bool {
+	if c.consumers != nil {
+		return c.consumers.reads
+	}
 	read := map[string]bool{}
 	for _, m := range c.members {
 		topics, ok := g.subscription(m.metadata(c.protocol))

@@ -19,6 +19,7 @@ type scene struct {
 	out     strings.Builder
 	clients map[string]*client
 	asked   map[shard.Token]string
+	topics  *topics
 	// given is a client that was just told to join again with its id.
 	given *client
 	// state is the group's as last shown.
@@ -29,12 +30,13 @@ type client struct {
 	name, member, instance string
 	generation             int32
 	lives                  int
+	beats                  beating848
 	// last is the join to repeat with the id given.
 	last *JoinRequest
 }
 
 func newScene(t *testing.T, o Options) *scene {
-	s := &scene{t: t, world: newWorld(o), clients: map[string]*client{}, asked: map[shard.Token]string{}}
+	s := &scene{t: t, world: newWorld(o), clients: map[string]*client{}, asked: map[shard.Token]string{}, topics: newTopics()}
 	s.appended = func(r Record) { s.line("log     %s", showRecord(r)) }
 	s.timed = s.showTimer
 	s.expired = func(k shard.TimerKey) { s.line("expired %s", showKey(k)) }
@@ -97,6 +99,12 @@ func (s *scene) run(words []string) {
 		s.ask("delete", func(g *Groups, now time.Time, token shard.Token, out *Outcome) { g.Delete(now, r, token, out) })
 	case "leave":
 		s.leave(names)
+	case "grow": // a topic gets more partitions, or comes into being
+		s.topics.grow(names[0], int32(number(names[1])))
+	case "watch":
+		s.ask("watch", func(g *Groups, now time.Time, token shard.Token, out *Outcome) {
+			g.ConsumerDescribe(now, "g", token, out)
+		})
 	default:
 		for _, name := range names {
 			s.request(words[0], s.client(name), args)
@@ -107,6 +115,8 @@ func (s *scene) run(words []string) {
 // request sends one client's request.
 func (s *scene) request(verb string, c *client, args map[string]string) {
 	switch verb {
+	case "beat":
+		s.beat(c, args)
 	case "join":
 		s.join(c, args)
 	case "ask": // for an id, and no more

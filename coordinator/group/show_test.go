@@ -40,6 +40,10 @@ func (s *scene) showReply(r shard.Reply) {
 			list = append(list, fmt.Sprintf("%s-%d at %d", o.Topic, o.Partition, o.Offset))
 		}
 		text = "[" + strings.Join(list, ", ") + "]"
+	case *ConsumerHeartbeatReply:
+		text = c.learn(b)
+	case *ConsumerDescription:
+		text = showConsumers(b)
 	case *Description:
 		text = showDescription(b)
 	}
@@ -110,12 +114,13 @@ func showRecord(r Record) string {
 		}
 		return fmt.Sprintf("offset of %s-%d is %d", r.Topic, r.Partition, r.Offset)
 	}
-	return fmt.Sprintf("%T", r)
+	return showConsumerRecord(r)
 }
 
 var kinds = map[int8]string{
 	rebalanceTimer: "wait for joins", syncTimer: "wait for syncs", heartbeatTimer: "heartbeat of",
 	pendingTimer: "pending id", retentionTimer: "retention",
+	consumerSessionTimer: "session of", consumerRebalanceTimer: "revocation by",
 }
 
 func showKey(k shard.TimerKey) string { return strings.TrimSpace(kinds[k.Kind] + " " + k.Member) }
@@ -134,7 +139,9 @@ func (s *scene) showTimer(t shard.Timer) {
 // showState writes the group's state where it changed.
 func (s *scene) showState() {
 	state := "no group"
-	if c := s.groups.groups["g"]; c != nil {
+	if c := s.groups.groups["g"]; c != nil && c.consumers != nil {
+		state = fmt.Sprintf("%s, epoch %d, %d consumers", c.consumers.stateName(), c.consumers.epoch, len(c.consumers.members))
+	} else if c != nil {
 		state = fmt.Sprintf("%s, generation %d, %d members", c.state, c.generation, len(c.members))
 	}
 	if state != s.state {

@@ -34,7 +34,8 @@ var (
 	// (COORDINATOR_NOT_AVAILABLE).
 	ErrOverloaded = errors.New("too many operations wait for the coordinator")
 	// ErrCommitTimeout: the records were appended and not committed in time; they
-	// may be committed later (REQUEST_TIMED_OUT).
+	// may be committed later (COORDINATOR_NOT_AVAILABLE, into which Kafka turns its
+	// REQUEST_TIMED_OUT for groups).
 	ErrCommitTimeout = errors.New("not committed in time")
 )
 

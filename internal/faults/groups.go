@@ -54,4 +54,13 @@ var groups = Area{Letter: "G", Title: "Consumer groups, in pure form", Faults: [
 	{"G21", "clients send whatever they like in whatever order",
 		"one reply each, one generation at a time, one owner a partition, nobody waits for ever",
 		[]string{"coordinator/group.TestRandomSequences", "coordinator/group.FuzzGroup"}},
+	{"G22", "a consumer of the newer protocol keeps what it was told to give back (story 21)",
+		"nobody else has it meanwhile; its heartbeats do not help it, and it is removed when its rebalance timeout is over",
+		[]string{"coordinator/group.TestTraces", "coordinator/group.TestRandomConsumers", "coordinator/group.TestPlanted"}},
+	{"G23", "consumers of the newer protocol lose answers, stop, come back, and the coordinator fails over between any two steps (stories 22, 23)",
+		"a partition is in one member's hands; who is not where the group has it is fenced; in the end all is assigned, as evenly as can be",
+		[]string{"coordinator/group.TestTraces", "coordinator/group.TestRandomConsumers", "coordinator/group.TestAConsumerThatMissedAnAnswer", "coordinator/group.TestAssignorsByWhatMustHold"}},
+	{"G24", "members of both protocols come to one group (story 24)",
+		"the first kind stays while it has members, then the group becomes the other and keeps its offsets",
+		[]string{"coordinator/group.TestTraces"}},
 }}

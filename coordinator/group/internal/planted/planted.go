@@ -15,7 +15,10 @@ const (
 	// CommitWithoutGeneration: whoever knows a member id may commit, from whatever
 	// generation.
 	CommitWithoutGeneration Flaw = "M12"
+	// AssignBeforeRevocation: a consumer is given a partition that another has not
+	// given back (KIP-848 without its waiting).
+	AssignBeforeRevocation Flaw = "C1"
 )
 
 // All are the flaws in the order of the list.
-var All = []Flaw{NoSyncTimer, CommitWithoutGeneration}
+var All = []Flaw{NoSyncTimer, CommitWithoutGeneration, AssignBeforeRevocation}

@@ -1,0 +1,52 @@
+package group
+
+import "slices"
+
+// update writes what the member says of itself and reports whether the group must
+// assign anew.
+func (c *consumers) update(m *consumerMember, r *ConsumerHeartbeatRequest, out *Outcome) (next *consumerMember, bump bool) {
+	updated := *m
+	updated.clientID, updated.clientHost, updated.instance = r.ClientID, r.ClientHost, r.InstanceID
+	if r.RackID != "" {
+		updated.rack = r.RackID
+	}
+	if r.RebalanceTimeout > 0 {
+		updated.rebalanceTimeoutMs = int32(r.RebalanceTimeout.Milliseconds())
+	}
+	if r.Topics != nil {
+		updated.topics = slices.Compact(slices.Sorted(slices.Values(r.Topics)))
+	}
+	if r.Assignor != nil {
+		updated.assignor = *r.Assignor
+	}
+	known := c.members[m.id]
+	if known != nil && known.sameAs(&updated) {
+		return m, false
+	}
+	old := c.replaced(&updated)
+	if old != nil {
+		buryMember(r.Group, old.id, out)
+		out.Cancel(consumerKey(consumerSessionTimer, r.Group, old.id))
+		out.Records = append(out.Records, &TargetRecord{Group: r.Group, Member: m.id, Partitions: c.targets[old.id].list()})
+	}
+	out.Records = append(out.Records, updated.metadata(r.Group))
+	bump = known == nil && old == nil || !slices.Equal(m.topics, updated.topics) || m.assignor != updated.assignor
+	return &updated, bump
+}
+
+// replaced is the earlier life of a static member that comes under another id.
+func (c *consumers) replaced(m *consumerMember) *consumerMember {
+	if m.instance == "" {
+		return nil
+	}
+	if id, ok := c.instances[m.instance]; ok && id != m.id {
+		return c.members[id]
+	}
+	return nil
+}
+
+// sameAs says that two members say the same of themselves.
+func (m *consumerMember) sameAs(n *consumerMember) bool {
+	return m.instance == n.instance && m.rack == n.rack && m.clientID == n.clientID && m.clientHost == n.clientHost &&
+		m.rebalanceTimeoutMs == n.rebalanceTimeoutMs && m.assignor == n.assignor && slices.Equal(m.topics, n.topics)
+}
