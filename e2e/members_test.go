@@ -17,6 +17,16 @@ import (
 // is a process of its own.
 const memberEnv = "TIDEMARK_E2E_MEMBER"
 
+// sessionEnv sets how long a member may be silent, where it is not a second.
+const sessionEnv = "TIDEMARK_E2E_SESSION"
+
+func memberSession() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv(sessionEnv)); err == nil {
+		return d
+	}
+	return time.Second
+}
+
 // A member prints partition and offset of each record and then commits, until it is
 // told to end. Its arguments are bootstrap, group and topic.
 var goMembers = map[string]func(ctx context.Context, bootstrap, group, topic string) error{
@@ -37,7 +47,7 @@ func runMember(library string, args []string) int {
 func franzMember(ctx context.Context, bootstrap, group, topic string) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.SessionTimeout(time.Second), kgo.HeartbeatInterval(200*time.Millisecond), kgo.RebalanceTimeout(5*time.Second))
+		kgo.SessionTimeout(memberSession()), kgo.HeartbeatInterval(200*time.Millisecond), kgo.RebalanceTimeout(5*time.Second))
 	if err != nil {
 		return err
 	}

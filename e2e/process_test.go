@@ -59,7 +59,13 @@ func startBroker(t *testing.T, settings ...string) *brokerProcess {
 // given directory.
 func startBrokerWith(t *testing.T, wrapper []string, dir string, settings ...string) *brokerProcess {
 	t.Helper()
-	b := &brokerProcess{Bootstrap: freeAddress(t), Dir: dir, output: &lockedBuffer{}}
+	return startBrokerAt(t, freeAddress(t), wrapper, dir, settings...)
+}
+
+// startBrokerAt is startBrokerWith at an address where clients look for it.
+func startBrokerAt(t *testing.T, address string, wrapper []string, dir string, settings ...string) *brokerProcess {
+	t.Helper()
+	b := &brokerProcess{Bootstrap: address, Dir: dir, output: &lockedBuffer{}}
 	args := append(append([]string(nil), wrapper...), binary, "broker",
 		"--set", "listeners=PLAINTEXT://"+b.Bootstrap, "--set", "log.dirs="+dir, "--set", "metrics.listener=127.0.0.1:0")
 	for _, s := range settings {
@@ -139,6 +145,15 @@ func (b *brokerProcess) Stop(t *testing.T) {
 		<-done
 		t.Error("the broker did not shut down within 30 s of SIGTERM")
 	}
+}
+
+// Kill ends the broker at once.
+func (b *brokerProcess) Kill(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(b.pid(t), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = b.cmd.Wait() // a killed process has no good end
 }
 
 func newKgo(t *testing.T, b *brokerProcess, opts ...kgo.Opt) *kgo.Client {
