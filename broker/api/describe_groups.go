@@ -14,7 +14,7 @@ import (
 // DescribeGroups (15), versions 0 to 6: the state and members of groups. 4 brought
 // instance ids; 6 says GROUP_ID_NOT_FOUND of a group that is Dead in earlier
 // versions (KIP-1043).
-func describeGroups(s *Server, _ client, req *kmsg.DescribeGroupsRequest, answer func(kmsg.Response)) {
+func describeGroups(s *Server, from client, req *kmsg.DescribeGroupsRequest, answer func(kmsg.Response)) {
 	groups.SubmitEach(len(req.Groups), func(i int, done func(shard.Reply)) {
 		id := req.Groups[i]
 		s.o.Groups.Submit(id, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
@@ -23,7 +23,11 @@ func describeGroups(s *Server, _ client, req *kmsg.DescribeGroupsRequest, answer
 	}, func(replies []shard.Reply) {
 		resp := kmsg.NewPtrDescribeGroupsResponse()
 		for i, reply := range replies {
-			resp.Groups = append(resp.Groups, describedGroup(req, req.Groups[i], reply))
+			d := describedGroup(req, req.Groups[i], reply)
+			if body, ok := reply.Body.(*group.Description); ok && from.ID == OwnClientID {
+				addDetail(&d, body, s.o.Clock.Now())
+			}
+			resp.Groups = append(resp.Groups, d)
 		}
 		answer(resp)
 	})

@@ -346,3 +346,31 @@ func TestClientsDoNotWriteOffsets(t *testing.T) {
 		t.Errorf("log end offset %d, want 0", got)
 	}
 }
+
+// TestGroupDetail: what DescribeGroups has no field for goes to our own commands
+// and to nobody else.
+func TestGroupDetail(t *testing.T) {
+	c := groupCluster(t)
+	_, generation := c.become("g", 9, 5)
+	c.clock.Advance(1500 * time.Millisecond)
+	describe := func(version int16, clientID string) *kmsg.DescribeGroupsResponseGroup {
+		req := &kmsg.DescribeGroupsRequest{Version: version, Groups: []string{"g"}}
+		f := newFakeRequest(t)
+		c.server.serve(call{header: wire.Header{Key: 15, Version: version, CorrelationID: 7, ClientID: []byte(clientID)}, body: req.AppendTo(nil), to: f})
+		return &decode[*kmsg.DescribeGroupsResponse](t, req, f.soon()).Groups[0]
+	}
+	d, ok := GroupDetailOf(describe(5, OwnClientID))
+	if want := (GroupDetail{Generation: generation, InState: 1500 * time.Millisecond}); !ok || d != want {
+		t.Errorf("got %+v (there: %v), want %+v", d, ok, want)
+	}
+	m, ok := MemberDetailOf(&describe(6, OwnClientID).Members[0])
+	if want := (MemberDetail{Silent: 1500 * time.Millisecond}); !ok || m != want {
+		t.Errorf("got member %+v (there: %v), want %+v", m, ok, want)
+	}
+	for version, clientID := range map[int16]string{4: OwnClientID, 6: "other"} {
+		g := describe(version, clientID)
+		if _, ok := GroupDetailOf(g); ok || g.UnknownTags.Len() > 0 {
+			t.Errorf("client %s gets our fields in version %d", clientID, version)
+		}
+	}
+}

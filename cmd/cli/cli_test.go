@@ -38,6 +38,9 @@ func TestWrongLinesNameTheRightOnes(t *testing.T) {
 		{"topics create x --config novalue", "want name=value"},
 		{"topics create x --config a=1 --config a=2", "given twice"},
 		{"topics alter x", "nothing to change"},
+		{"groups reset-offsets g --topic t", "to-earliest"},
+		{"groups reset-offsets g --topic t --to-latest --to-current", "to-latest"},
+		{"groups describe", "requires at least 1 arg"},
 		{"broker --set log.dris=x", `did you mean "log.dirs"?`},
 		{"broker --listen 0.0.0.0:9092", "--allow-open-listener"},
 		{"broker --config testdata/wrong.properties", `testdata/wrong.properties:2:1: unknown configuration name "num.partition"; did you mean "num.partitions"?`},
@@ -54,7 +57,7 @@ func TestWrongLinesNameTheRightOnes(t *testing.T) {
 
 func TestHelpNamesEveryCommand(t *testing.T) {
 	code, out, _ := runLine(t)
-	for _, name := range []string{"broker", "zk", "topics", "log", "engines", "version", "bench", "report", "sim", "doctor", "completion"} {
+	for _, name := range []string{"broker", "zk", "topics", "groups", "log", "engines", "version", "bench", "report", "sim", "doctor", "completion"} {
 		if code != ExitOK || !strings.Contains(out, "\n  "+name+" ") {
 			t.Errorf("the help text does not name %s (exit %d)", name, code)
 		}

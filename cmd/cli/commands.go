@@ -7,6 +7,7 @@ var commands = []func(*App) *cobra.Command{
 	newBrokerCommand,
 	newZkCommand,
 	newTopicsCommand,
+	newGroupsCommand,
 	newBenchCommand,
 	newReportCommand,
 	newSimCommand,

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/broker/api"
 )
 
 // clientFlags are what every command that talks to a broker takes.
@@ -25,18 +27,27 @@ func (f *clientFlags) bind(c *cobra.Command) {
 
 // admin calls do with a connected admin client.
 func (f *clientFlags) admin(ctx context.Context, do func(context.Context, *kadm.Client) error) error {
+	return f.client(ctx, func(ctx context.Context, c *kgo.Client) error {
+		ctx, cancel := context.WithTimeout(ctx, f.timeout)
+		defer cancel()
+		return do(ctx, kadm.NewClient(c))
+	})
+}
+
+// client calls do with a connected client, once it was answered within the timeout.
+func (f *clientFlags) client(ctx context.Context, do func(context.Context, *kgo.Client) error) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(f.bootstrap, ",")...), kgo.RequestRetries(2),
-		kgo.RetryTimeout(f.timeout), kgo.ClientID("tidemark"))
+		kgo.RetryTimeout(f.timeout), kgo.ClientID(api.OwnClientID))
 	if err != nil {
 		return Usagef("--bootstrap %s: %w", f.bootstrap, err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	pinged, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	if err := client.Ping(ctx); err != nil {
+	if err := client.Ping(pinged); err != nil {
 		return fmt.Errorf("no broker answers at %s (is one running there? `tidemark broker` starts one): %w", f.bootstrap, err)
 	}
-	return do(ctx, kadm.NewClient(client))
+	return do(ctx, client)
 }
 
 func newTopicsCommand(app *App) *cobra.Command {

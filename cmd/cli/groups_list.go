@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// listedGroup is one row of `groups list`.
+type listedGroup struct {
+	Group       string `json:"group"`
+	State       string `json:"state"`
+	Protocol    string `json:"protocol_type"`
+	Coordinator int32  `json:"coordinator"`
+}
+
+func newGroupsListCommand(app *App, f *clientFlags) *cobra.Command {
+	var states []string
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the groups with their states",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.admin(c.Context(), func(ctx context.Context, admin *kadm.Client) error {
+				groups, err := admin.ListGroups(ctx, states...)
+				if err != nil {
+					return fmt.Errorf("list groups: %w", err)
+				}
+				rows := []listedGroup{}
+				for _, g := range groups.Sorted() {
+					rows = append(rows, listedGroup{g.Group, g.State, g.ProtocolType, g.Coordinator})
+				}
+				return app.Print(rows, func(w io.Writer) error {
+					t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+					fmt.Fprintln(t, "GROUP\tSTATE\tPROTOCOL TYPE\tCOORDINATOR")
+					for _, r := range rows {
+						fmt.Fprintf(t, "%s\t%s\t%s\t%d\n", r.Group, r.State, orDash(r.Protocol), r.Coordinator)
+					}
+					return t.Flush()
+				})
+			})
+		},
+	}
+	c.Flags().StringSliceVar(&states, "state", nil, "only groups in these states: Empty, PreparingRebalance, CompletingRebalance, Stable")
+	return c
+}
+
+// orDash shows that there is nothing to show.
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// watchGroups prints a line for each change of a group until ctx ends.
+func watchGroups(ctx context.Context, app *App, client *kgo.Client, names []string, interval time.Duration) error {
+	if interval <= 0 {
+		return Usagef("--interval %s: want more than nothing", interval)
+	}
+	ticks := time.NewTicker(interval)
+	defer ticks.Stop()
+	last := map[string]string{}
+	for {
+		groups, err := describeGroups(ctx, client, names)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i := range groups {
+			g := &groups[i]
+			if now := outline(g); last[g.Group] != now {
+				last[g.Group] = now
+				if err := printChange(app.Out, app.JSON, g); err != nil {
+					return err
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks.C:
+		}
+	}
+}
+
+// printChange prints one line, in both forms.
+func printChange(w io.Writer, asJSON bool, g *describedGroup) error {
+	at := time.Now()
+	if asJSON {
+		return json.NewEncoder(w).Encode(struct {
+			Time time.Time `json:"time"`
+			*describedGroup
+		}{at, g})
+	}
+	_, err := fmt.Fprintf(w, "%s  %s\n", at.Format("15:04:05.000"), groupLine(g))
+	return err
+}
+
+// outline is what must change for a line to be printed: all but how long it lasts.
+func outline(g *describedGroup) string {
+	var b strings.Builder
+	fmt.Fprint(&b, g.State, " ", g.Pending)
+	if g.Generation != nil {
+		fmt.Fprint(&b, " ", *g.Generation)
+	}
+	for _, m := range g.Members {
+		fmt.Fprint(&b, " ", m.Member, m.WaitedFor)
+	}
+	return b.String()
+}
+
+// groupLine is a group in one line: state and for how long, generation, members, and
+// who is waited for.
+func groupLine(g *describedGroup) string {
+	line := fmt.Sprintf("%s  %s", g.Group, g.State)
+	if g.Generation != nil {
+		line += fmt.Sprintf(" for %s, generation %d", time.Duration(*g.InStateMs)*time.Millisecond, *g.Generation)
+	}
+	if g.Protocol != "" {
+		line += ", " + g.Protocol
+	}
+	line += fmt.Sprintf(", %d members", len(g.Members))
+	if g.Pending > 0 {
+		line += fmt.Sprintf(", %d about to join", g.Pending)
+	}
+	var waited []string
+	for _, m := range g.Members {
+		if m.WaitedFor {
+			waited = append(waited, fmt.Sprintf("%s (silent for %s)", m.Member, time.Duration(*m.SilentMs)*time.Millisecond))
+		}
+	}
+	if len(waited) > 0 {
+		slices.Sort(waited)
+		line += ", waiting for " + strings.Join(waited, ", ")
+	}
+	return line
+}
