@@ -56,17 +56,29 @@ func (l *Log) readFrom(v *view, offset, maxBytes, bound int64, minOne bool) (Rea
 	}
 	bound = min(bound, v.end)
 	for i := v.floor(offset); i < len(v.segments) && max(offset, v.segments[i].base) < bound; i++ {
-		found, err := l.readSegment(v, i, &info, offset, maxBytes, bound, minOne)
-		if errors.Is(err, errIndexLies) && i < len(v.segments)-1 {
-			if err = l.repair(v, i); err == nil {
-				found, err = l.readSegment(v, i, &info, offset, maxBytes, bound, minOne)
-			}
-		}
+		found := false
+		err := l.mended(v, i, func() (err error) {
+			found, err = l.readSegment(v, i, &info, offset, maxBytes, bound, minOne)
+			return err
+		})
 		if err != nil || found {
 			return info, err
 		}
 	}
 	return info, nil
+}
+
+// mended has look read segments[i], once more with new indexes where those of a
+// sealed segment do not match the log.
+func (l *Log) mended(v *view, i int, look func() error) error {
+	err := look()
+	if !errors.Is(err, errIndexLies) || i == len(v.segments)-1 {
+		return err
+	}
+	if err := l.repair(v, i); err != nil {
+		return err
+	}
+	return look()
 }
 
 // repair rebuilds the indexes of segments[i], which turned out not to match the

@@ -23,7 +23,11 @@ func (l *Log) eachHeader(offset int64, f func(s *segment, h header) error) error
 	return nil
 }
 
+// eachHeader is Log.eachHeader within segments[i].
 func (v *view) eachHeader(i int, offset int64, f func(s *segment, h header) error) error {
+	if offset >= v.nextOf(i) {
+		return nil // The index may know a batch there that is not published yet.
+	}
 	s := v.segments[i]
 	if err := s.acquire(); err != nil {
 		return err

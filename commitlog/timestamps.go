@@ -18,57 +18,54 @@ type TimestampOffset struct {
 // batches. Records appended meanwhile may or may not be seen; the caller compares
 // the offset with its bound.
 func (l *Log) OffsetForTimestamp(timestampMs int64) (found TimestampOffset, ok bool, err error) {
-	return l.query(func(v *view) (TimestampOffset, bool, error) {
-		for i := range v.segments {
-			newest, err := v.newestOf(i)
-			if err != nil || newest.TimestampMs < timestampMs {
-				if err != nil {
-					return TimestampOffset{}, false, err
+	return l.query(func(v *view) (found TimestampOffset, ok bool, err error) {
+		for i := 0; i < len(v.segments) && err == nil && !ok; i++ {
+			err = l.mended(v, i, func() error {
+				newest, err := v.newestOf(i)
+				if err == nil && newest.TimestampMs >= timestampMs {
+					found, ok, err = v.firstAt(i, timestampMs)
 				}
-				continue
-			}
-			found, ok, err := v.firstAt(i, timestampMs)
-			if err != nil || ok {
-				return found, ok, err
-			}
+				return err
+			})
 		}
-		return TimestampOffset{}, false, nil
+		return found, ok, err
 	})
 }
 
 // OffsetOfMaxTimestamp returns the first record that has the largest timestamp of
 // the log (KIP-734); ok is false for a log without timestamps.
 func (l *Log) OffsetOfMaxTimestamp() (found TimestampOffset, ok bool, err error) {
-	return l.query(func(v *view) (TimestampOffset, bool, error) {
+	return l.query(func(v *view) (found TimestampOffset, ok bool, err error) {
 		best, at := index.Timestamp{TimestampMs: index.NoTimestamp}, 0
 		for i := range v.segments {
-			newest, err := v.newestOf(i)
+			err := l.mended(v, i, func() error {
+				newest, err := v.newestOf(i)
+				if err == nil && newest.TimestampMs > best.TimestampMs {
+					best, at = newest, i
+				}
+				return err
+			})
 			if err != nil {
 				return TimestampOffset{}, false, err
-			}
-			if newest.TimestampMs > best.TimestampMs {
-				best, at = newest, i
 			}
 		}
 		if best.TimestampMs < 0 {
 			return TimestampOffset{}, false, nil
 		}
-		return v.firstAt(at, best.TimestampMs)
+		err = l.mended(v, at, func() (err error) {
+			found, ok, err = v.firstAt(at, best.TimestampMs)
+			return err
+		})
+		return found, ok, err
 	})
 }
 
-// query runs ask on the current view, again when the view was overtaken. An index that
-// does not match the log may be one that is being truncated: the end of that is waited
-// for.
+// query runs ask on the current view, again when the view was overtaken.
 func (l *Log) query(ask func(v *view) (TimestampOffset, bool, error)) (TimestampOffset, bool, error) {
 	for {
 		v := l.snapshot()
 		found, ok, err := ask(&v)
-		overtaken := l.stale(&v)
-		if errors.Is(err, errIndexLies) {
-			overtaken = l.staleAtRest(&v)
-		}
-		if overtaken {
+		if l.stale(&v) {
 			continue
 		}
 		if errors.Is(err, errSegmentGone) {
@@ -79,13 +76,6 @@ func (l *Log) query(ask func(v *view) (TimestampOffset, bool, error)) (Timestamp
 		}
 		return found, ok, nil
 	}
-}
-
-// staleAtRest is stale once no truncation is under way.
-func (l *Log) staleAtRest(v *view) bool {
-	l.maintenance.Lock()
-	defer l.maintenance.Unlock()
-	return l.stale(v)
 }
 
 // newestOf is the largest timestamp of segments[i] at or after the log start

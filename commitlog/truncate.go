@@ -13,11 +13,12 @@ import (
 // becomes offset, or less where a batch begins before offset and reaches it. An
 // offset at or after the log end offset drops only an epoch that began there and
 // wrote nothing, which the leader may not have; one before the log start offset
-// drops everything, as TruncateFullyAndStartAt. Chunks of what is dropped
-// from a segment that stays end in an error, or show zeros or what is appended next; a
-// follower's readers learn of it by the leader epoch. The truncation is durable
-// on return. The recovery point falls to the new end: the caller writes its
-// checkpoint before it appends again, or a crash would trust what it must check.
+// drops everything, as TruncateFullyAndStartAt. Who reads meanwhile finds the log
+// as it was, as it will be, or without its last segments. Chunks of what is cut off
+// end in an error; only one that the kernel sends from the page cache by itself may
+// show zeros up to the next page of the file. The truncation is durable on return.
+// The recovery point falls to the new end: the caller writes its checkpoint before
+// it appends again, or a crash would trust what it must check.
 //
 // A negative offset is ErrOffsetOutOfRange; after any other error the log is
 // failed.
@@ -93,12 +94,12 @@ func (l *Log) sealLate() error {
 
 // truncateTo drops the tail from offset on, which lies inside the log;
 // maintenance and mu are held and no segment waits to be sealed.
+//
+// Appends go on in a new segment. In a file that was cut and grows again, a chunk
+// that was handed out before would show reserved space or what is appended next.
 func (l *Log) truncateTo(offset int64) error {
 	v := l.view
 	i := v.floor(offset)
-	if i > 0 && v.segments[i].base == offset {
-		i-- // Nothing of segment i would stay: its predecessor becomes active.
-	}
 	position, err := v.positionIn(i, offset)
 	if err != nil {
 		return err
@@ -115,17 +116,18 @@ func (l *Log) truncateTo(offset int64) error {
 	if err := l.appender.Close(); err != nil {
 		return err
 	}
-	s, size := v.segments[i], v.endOf(i)
-	// Readers must not look behind the new end before it is cut off.
-	l.publish(func(v *view) {
-		v.segments = v.segments[: i+1 : i+1]
-		v.end, v.position, v.generation = end, position, v.generation+1
-	})
-	if err := l.dropNow(v.segments[i+1:]); err != nil {
+	s := v.segments[i]
+	s.size.Store(v.endOf(i))
+	base := s.base
+	if position == 0 {
+		err = l.dropTail(i)
+	} else if err = l.dropTail(i + 1); err == nil {
+		base, err = l.cut(s, position, end)
+	}
+	if err != nil {
 		return err
 	}
-	s.size.Store(size)
-	if err := l.reopen(s, position, end); err != nil {
+	if err := l.goOnAt(base, v.start, end); err != nil {
 		return err
 	}
 	if err := l.changeEpochs(func(c *epoch.Cache) bool { return c.TruncateEnd(end) }); err != nil {
@@ -154,49 +156,122 @@ func (v *view) offsetAt(i int, position, offset int64) (int64, error) {
 	return min(offset, h.BaseOffset()), nil
 }
 
-// reopen cuts s off at position, the log end offset end, and makes it the active
-// segment; mu is held.
-func (l *Log) reopen(s *segment, position, end int64) error {
-	o := l.options.Load()
+// dropTail takes segments[first:] out of the view and renames their files. What is
+// left is a whole log to readers, but nobody appends to it; without any segment it
+// is empty. mu is held.
+func (l *Log) dropTail(first int) error {
+	v := l.view
+	end, position, newest := v.start, int64(0), index.Timestamp{TimestampMs: index.NoTimestamp}
+	if first > 0 {
+		end, position, newest = v.nextOf(first-1), v.endOf(first-1), v.newest
+	}
+	if first > 0 && first < len(v.segments) {
+		var err error
+		if newest, err = v.segments[first-1].newest(); err != nil {
+			return err
+		}
+	}
+	l.publish(func(v *view) {
+		v.segments, v.end, v.position, v.newest = v.segments[:first:first], end, position, newest
+		v.generation++
+	})
+	return l.dropNow(v.segments[first:])
+}
+
+// newest is the largest timestamp of a sealed segment.
+func (s *segment) newest() (index.Timestamp, error) {
 	if err := s.acquire(); err != nil {
-		return err
+		return index.Timestamp{}, err
 	}
 	defer s.release()
-	if err := s.file.Truncate(position); err != nil {
-		return err
+	newest, _, err := s.times.Last()
+	return newest, err
+}
+
+// cut ends s, the last of the view, at position and the log at end, and returns the
+// offset behind the last batch that stays. All of it is durable on return. mu is
+// held.
+func (l *Log) cut(s *segment, position, end int64) (next int64, err error) {
+	if next, err = l.cutFiles(s, position, end); err != nil {
+		return 0, err
 	}
-	if err := errors.Join(s.offsets.TruncateTo(end), s.times.TruncateTo(end)); err != nil {
-		return err
+	return next, s.sync()
+}
+
+// cutFiles cuts the files of s while its readers wait: to each of them, file,
+// indexes and view are either as before or as after.
+func (l *Log) cutFiles(s *segment, position, end int64) (next int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(); err != nil {
+		return 0, err
+	}
+	if err := s.file.Truncate(position); err != nil {
+		return 0, err
 	}
 	s.size.Store(position)
-	appender, err := s.openAppender(o)
+	if err := errors.Join(s.offsets.TruncateTo(end), s.times.TruncateTo(end)); err != nil {
+		return 0, err
+	}
+	x, next, err := s.resumeIndexes(s.indexInterval)
+	if err != nil {
+		return 0, err
+	}
+	x.seal()
+	l.publish(func(v *view) {
+		v.end, v.position, v.newest = end, position, x.newest
+		v.generation++
+	})
+	return next, nil
+}
+
+// goOnAt makes an empty segment at base the active one, in a log from start to end.
+// mu is held.
+func (l *Log) goOnAt(base, start, end int64) error {
+	o := l.options.Load()
+	s, appender, x, err := l.create(o, base)
 	if err != nil {
 		return err
 	}
-	x, age, err := s.resume(o, l.clock.Now().UnixMilli())
-	if err != nil {
-		return errors.Join(err, appender.Close())
-	}
-	l.appender, l.indexer, l.age = appender, x, age
-	// Who looked in between may have met the former newest, or entries behind the end.
-	l.publish(func(v *view) { v.newest, v.generation = x.newest, v.generation+1 })
-	if err := s.file.Sync(); err != nil {
-		return err
-	}
-	return l.fs.SyncDir(l.dir)
+	l.appender, l.indexer, l.age = appender, x, newSegmentAge(o, l.clock.Now().UnixMilli())
+	l.publish(func(v *view) {
+		v.segments = append(v.segments, s)
+		v.start, v.end, v.position, v.newest = start, end, 0, x.newest
+		v.generation++
+	})
+	l.tendRolled()
+	return l.syncNames()
 }
 
 // resume finds what appending to s, which ends with whole batches, goes on from;
 // s is acquired.
 func (s *segment) resume(o *Options, nowMs int64) (indexer, segmentAge, error) {
-	x, age := newIndexer(s.offsets, s.times, o.IndexIntervalBytes), newSegmentAge(o, nowMs)
-	last, _, err := s.offsets.Last()
+	age := newSegmentAge(o, nowMs)
+	x, _, err := s.resumeIndexes(o.IndexIntervalBytes)
+	if err != nil || s.size.Load() == 0 {
+		return x, age, err
+	}
+	r := s.headers(s.size.Load())
+	defer r.close()
+	h, err := r.read(0)
 	if err != nil {
 		return x, age, err
 	}
+	age.note(0, h.MaxTimestamp())
+	return x, age, nil
+}
+
+// resumeIndexes is what resume says of the indexes; next is the offset behind the
+// last batch. s is acquired, or its mu is held.
+func (s *segment) resumeIndexes(interval int64) (x indexer, next int64, err error) {
+	x, next = newIndexer(s.offsets, s.times, interval), s.base
+	last, _, err := s.offsets.Last()
+	if err != nil {
+		return x, next, err
+	}
 	newest, ok, err := s.times.Last()
 	if err != nil {
-		return x, age, err
+		return x, next, err
 	}
 	if ok {
 		x.newest = newest
@@ -207,25 +282,19 @@ func (s *segment) resume(o *Options, nowMs int64) (indexer, segmentAge, error) {
 	for at := last.Position; at < s.size.Load(); {
 		h, err := r.read(at)
 		if err != nil {
-			return x, age, err
+			return x, next, err
 		}
 		x.observe(h)
-		at = h.end()
+		at, next = h.end(), h.NextOffset()
 	}
-	if s.size.Load() > 0 {
-		h, err := r.read(0)
-		if err != nil {
-			return x, age, err
-		}
-		age.note(0, h.MaxTimestamp())
-	}
-	return x, age, nil
+	return x, next, nil
 }
 
 // dropNow renames the files of segments at the end of the log, the last first
 // and each durably before the next: a crash on the way must not leave a hole. mu
 // is held.
 func (l *Log) dropNow(segments []*segment) error {
+	defer l.removeLater(segments)
 	for i := len(segments) - 1; i >= 0; i-- {
 		if err := segments[i].rename(deletedSuffix); err != nil {
 			return err
@@ -234,7 +303,6 @@ func (l *Log) dropNow(segments []*segment) error {
 			return err
 		}
 	}
-	l.removeLater(segments)
 	return nil
 }
 
@@ -245,23 +313,14 @@ func (l *Log) restartAt(offset int64) error {
 	if err := l.appender.Close(); err != nil {
 		return err
 	}
-	dropped := l.view.segments
-	l.publish(func(v *view) { v.generation++ })
-	if err := l.dropNow(dropped); err != nil {
+	l.view.active().size.Store(l.view.position)
+	if err := l.dropTail(0); err != nil {
 		return err
 	}
-	o := l.options.Load()
-	s, appender, x, err := l.create(o, offset)
-	if err != nil {
+	if err := l.goOnAt(offset, offset, offset); err != nil {
 		return err
 	}
-	l.appender, l.indexer, l.age = appender, x, newSegmentAge(o, l.clock.Now().UnixMilli())
-	l.publish(func(v *view) {
-		v.segments, v.start, v.end, v.position = []*segment{s}, offset, offset, 0
-		v.newest = index.Timestamp{TimestampMs: index.NoTimestamp}
-		v.generation++
-	})
 	l.recoveryPoint.Store(offset)
-	err = l.changeEpochs(func(c *epoch.Cache) bool { return c.TruncateEnd(0) })
-	return errors.Join(err, l.reloadProducers(), l.syncNames())
+	err := l.changeEpochs(func(c *epoch.Cache) bool { return c.TruncateEnd(0) })
+	return errors.Join(err, l.reloadProducers())
 }

@@ -11,7 +11,8 @@ import (
 // lock of the log while it reads.
 type view struct {
 	// segments are sorted by base offset, at least one, the last is active. The
-	// slice is immutable.
+	// slice is immutable. There is none, and the log is empty, only while a
+	// truncation replaces all, and in a log that failed then.
 	segments []*segment
 	// start is the log start offset, end the log end offset.
 	start, end int64

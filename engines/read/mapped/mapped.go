@@ -130,7 +130,7 @@ func (c *sending) WriteTo(w io.Writer) (n int64, err error) {
 		sent, err = conn.Write(c.mapping.Bytes(c.position, c.unsent))
 		n = int64(sent)
 	} else {
-		n, err = chunk.Copy(w, copier{c.mapping}, c.position, c.unsent)
+		n, err = chunk.Copy(w, copier{c.mapping, c.reader.file}, c.position, c.unsent)
 		c.fallback += n
 	}
 	c.position += n
@@ -142,12 +142,23 @@ func (c *sending) WriteTo(w io.Writer) (n int64, err error) {
 }
 
 // copier reads a mapping within the bounds that the chunk was checked for.
-type copier struct{ mapping *vfs.Mapping }
+type copier struct {
+	mapping *vfs.Mapping
+	file    engines.File
+}
 
 // ReadAt implements io.ReaderAt.
 func (c copier) ReadAt(p []byte, position int64) (int, error) {
 	if err := c.mapping.CopyOut(p, position); err != nil {
 		return 0, err
+	}
+	// Where the file was cut, the rest of the page has become zeros.
+	size, err := c.file.Size()
+	if err != nil {
+		return 0, err
+	}
+	if size < position+int64(len(p)) {
+		return 0, io.EOF
 	}
 	return len(p), nil
 }

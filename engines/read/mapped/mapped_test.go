@@ -99,6 +99,27 @@ func TestLostPageOnTheWayToASocket(t *testing.T) {
 	}
 }
 
+// What is copied out of a page that was cut is no longer there: it does not turn into
+// the zeros that the page has behind the end of the file.
+func TestCutPageIsNoZeros(t *testing.T) {
+	r, f := start(t, 1000, 1<<20)
+	c, err := r.Chunk(100, 900)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(500); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if n, err := c.WriteTo(&got); n != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("sent %d, %v, want nothing and an unexpected EOF", n, err)
+	}
+	c.Release()
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // The bytes of a chunk go out together with what surrounds them; a lost page ends
 // that with EFAULT, too.
 func TestBytesWithTheirSurroundings(t *testing.T) {
