@@ -10,7 +10,6 @@ package mapped
 
 import (
 	"fmt"
-	"os"
 
 	"tidemark/engines"
 	"tidemark/internal/invariant"
@@ -32,28 +31,19 @@ func Spec() engines.AppendSpec {
 }
 
 // available tries the engine on a small file: not every file system allocates
-// ahead. Each trial has a file of its own, as several may run at once.
+// ahead.
 func available(dir string) error {
-	own, err := os.CreateTemp(dir, ".mapped-*")
-	if err != nil {
-		return err
-	}
-	name := own.Name()
-	_ = own.Close() // Nothing was written to it.
-	f, err := vfs.OS{}.Open(name)
-	if err != nil {
-		_ = os.Remove(name) // The trial is over.
-		return err
-	}
-	a, err := open(f, 0, engines.AppendOptions{SegmentBytes: 1})
-	if err == nil {
+	return vfs.Trial(dir, func(f vfs.File) error {
+		a, err := open(f, 0, engines.AppendOptions{SegmentBytes: 1})
+		if err != nil {
+			return err
+		}
 		_, err = a.Append([][]byte{{1}})
 		if closeErr := a.Close(); err == nil {
 			err = closeErr
 		}
-	}
-	_, _ = f.Close(), os.Remove(name) // The trial is over either way.
-	return err
+		return err
+	})
 }
 
 // appender implements engines.Appender. All but Flush is confined to one
