@@ -3,6 +3,7 @@ package commitlog
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"tidemark/commitlog/producer"
 	"tidemark/engines"
@@ -51,15 +52,9 @@ func (l *Log) resetRead(o *Options) error {
 // and the next Open may be told of a clean shutdown. A failed log is closed as it
 // is. Further calls return nil.
 func (l *Log) Close() error {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
+	if !l.end() {
 		return nil
 	}
-	l.closed = true
-	close(l.closing)
-	l.stopTimers()
-	l.mu.Unlock()
 	l.tasks.Wait()
 	l.cleaning.Lock() // A round ends at its next step.
 	defer l.cleaning.Unlock()
@@ -92,6 +87,19 @@ func (l *Log) Close() error {
 	return nil
 }
 
+// end takes the log out of service; false where that was done before.
+func (l *Log) end() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.closed = true
+	close(l.closing)
+	l.stopTimers()
+	return true
+}
+
 // finish puts everything on stable storage; maintenance is held and closed set,
 // so nothing is appended any more.
 func (l *Log) finish() error {
@@ -112,16 +120,58 @@ func (l *Log) finish() error {
 	return nil
 }
 
-// Delete closes the log, whatever state it is in, and removes its directory.
+// Delete closes the log, whatever state it is in, and removes its directory, once the
+// last chunk is released.
 func (l *Log) Delete() error {
+	release, err := l.Remove()
+	release()
+	return err
+}
+
+// Remove ends the service of the log, whatever state it is in, and removes its
+// directory at once: another log can have its place. What is being read stays
+// readable; release, to be called once, waits for the last chunk, which may take a
+// slow reader minutes, and gives the files back.
+func (l *Log) Remove() (release func(), err error) {
 	l.mu.Lock()
 	if !l.closed {
 		_ = l.fail(ErrClosed) // Nothing is worth a sync any more.
 	}
 	l.mu.Unlock()
-	_ = l.Close() // The files go, whatever is wrong with them.
-	if err := l.fs.RemoveAll(l.dir); err != nil {
-		return fmt.Errorf("delete log: %w", err)
+	release = func() {}
+	if l.end() {
+		release = l.release
 	}
-	return nil
+	l.cleaning.Lock() // As in Close.
+	defer l.cleaning.Unlock()
+	l.maintenance.Lock()
+	defer l.maintenance.Unlock()
+	for _, s := range l.snapshot().segments {
+		s.retire() // Its name may be another log's soon.
+	}
+	if err := l.fs.RemoveAll(l.dir); err != nil {
+		return release, fmt.Errorf("delete log: %w", err)
+	}
+	return release, nil
+}
+
+// release closes the files of a removed log. No lock is held while it waits.
+func (l *Log) release() {
+	l.tasks.Wait()
+	l.mu.Lock()
+	appenders := []engines.Appender{l.appender}
+	for _, x := range l.sealing {
+		if !x.closed {
+			appenders = append(appenders, x.appender)
+		}
+	}
+	segments := slices.Concat(l.view.segments, l.doomed)
+	l.sealing, l.doomed = nil, nil
+	l.mu.Unlock()
+	for _, a := range appenders {
+		_ = a.Close() // The file is gone, whatever is wrong with it.
+	}
+	for _, s := range segments {
+		_ = s.close() // As above.
+	}
 }

@@ -35,8 +35,10 @@ type segment struct {
 
 	// mu is held shared by whoever uses the fields below, exclusively to open,
 	// exchange and close them.
-	mu      sync.RWMutex
-	gone    bool
+	mu sync.RWMutex
+	// gone turns users away, closed says that close was called.
+	gone, closed bool
+
 	read    engines.ReadSpec
 	options engines.ReadOptions
 	file    vfs.File
@@ -253,11 +255,11 @@ func (s *segment) close() error { return s.closeAfter(func(vfs.File) {}) }
 // nobody else uses it.
 func (s *segment) closeAfter(last func(vfs.File)) error {
 	s.mu.Lock()
-	if s.gone {
+	if s.closed {
 		s.mu.Unlock()
 		return nil
 	}
-	s.gone = true
+	s.gone, s.closed = true, true
 	reader, file := s.reader, s.file
 	err := s.closeIndexes()
 	s.mu.Unlock()
@@ -274,6 +276,13 @@ func (s *segment) closeAfter(last func(vfs.File)) error {
 		return fmt.Errorf("close segment %s: %w", s.name, err)
 	}
 	return nil
+}
+
+// retire turns new users away; whoever reads goes on.
+func (s *segment) retire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = true
 }
 
 // rename gives every file of the segment a further suffix.

@@ -149,7 +149,7 @@ func (m *Manager) stop(partitions []*Partition, remove bool) error {
 	for _, p := range partitions {
 		end := p.log.Close
 		if remove {
-			end = p.log.Delete
+			end = func() error { return m.remove(p.log) }
 		}
 		if err := end(); err != nil {
 			errs = append(errs, fmt.Errorf("stop %s: %w", p.ID(), err))
@@ -180,7 +180,15 @@ func (m *Manager) removeFound(id ID, f *foundLog) error {
 	delete(m.found, id)
 	f.dir.dropCheckpoints(id)
 	f.dir.checkpointAll()
-	return f.log.Delete()
+	return m.remove(f.log)
+}
+
+// remove deletes a log and leaves it to the background to wait for its readers: the
+// controller waits for this call, and a consumer may take minutes for a response.
+func (m *Manager) remove(l *commitlog.Log) error {
+	release, err := l.Remove()
+	m.background.Go(release)
+	return err
 }
 
 func contains(list []int32, id int32) bool {
