@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
 )
 
@@ -115,11 +116,48 @@ func (l *Log) scanFrom(first int) error {
 		if err := l.judge(i, found, limit); err != nil {
 			return err
 		}
-		if err := s.sync(); err != nil {
+		if err := s.syncScanned(i == len(l.view.segments)-1); err != nil {
 			return err
 		}
 	}
 	return l.fs.SyncDir(l.dir)
+}
+
+// syncScanned is sync after a scan. A full disk may have no room for the indexes that
+// the scan made: those of the active segment may lack entries, and any other segment
+// does without until it is used, as the first part of a time index passes for a whole
+// one.
+func (s *segment) syncScanned(active bool) error {
+	if err := s.acquire(); err != nil {
+		return err
+	}
+	err := s.file.Sync()
+	if err != nil {
+		s.release()
+		return err
+	}
+	err = errors.Join(s.offsets.Sync(), s.times.Sync())
+	s.release()
+	switch {
+	case !vfs.IsFull(err):
+		return err
+	case active:
+		return nil
+	}
+	return s.dropIndexes()
+}
+
+// dropIndexes removes the indexes; whoever uses the segment next makes them anew.
+func (s *segment) dropIndexes() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.closeIndexes() // They go, whatever they lack.
+	for _, suffix := range []string{IndexSuffix, TimeIndexSuffix} {
+		if err := removeFile(s.fs, s.path(suffix)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // judge cuts the log behind segments[i] if the scan of it found anything wrong.
@@ -213,7 +251,7 @@ func (s *segment) scan(limit int64, buf []byte) (scanned, error) {
 			break
 		}
 		x.note(h)
-		if err := x.spill(); err != nil {
+		if err := x.spill(); err != nil && !vfs.IsFull(err) { // What has no room stays in memory.
 			return scanned{}, err
 		}
 		at, found.next = h.end(), h.NextOffset()

@@ -12,6 +12,7 @@ import (
 
 	"tidemark/commitlog"
 	"tidemark/engines"
+	"tidemark/internal/vfs"
 )
 
 // Manager holds every replica of this broker. It is safe for concurrent use. Mu
@@ -124,7 +125,8 @@ func (m *Manager) logOptions(c TopicConfig) (commitlog.Options, error) {
 	return o, err
 }
 
-// engineUsable says why an engine cannot run in dir.
+// engineUsable says why an engine cannot run in dir. A full disk is no reason: it
+// may be freed, and what is there is served meanwhile.
 func engineUsable(o commitlog.Options, dir string) error {
 	for _, e := range []struct {
 		name      string
@@ -133,7 +135,7 @@ func engineUsable(o commitlog.Options, dir string) error {
 		if e.available == nil {
 			continue
 		}
-		if err := e.available(dir); err != nil {
+		if err := e.available(dir); err != nil && !vfs.IsFull(err) {
 			return fmt.Errorf("engine %s in %s: %w", e.name, dir, err)
 		}
 	}
