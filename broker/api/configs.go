@@ -129,7 +129,8 @@ func replicaConfig(b *config.Broker, t config.Topic) replica.TopicConfig {
 	if t.Cache == config.CacheDropBehind {
 		o.Cache = commitlog.DropBehind
 	}
-	o.NoInPlace, o.NoPrefault = !t.InPlace, !t.Prefault
+	// A sync would write the zeros of the pages that are made present ahead.
+	o.NoInPlace, o.NoPrefault = !t.InPlace, !t.Prefault || r.Flush != replica.FlushOS
 	o.LogAppendTime = t.LogAppendTime()
 	o.Compression, o.CompressionLevel = compression(t)
 	o.Validation = record.Records

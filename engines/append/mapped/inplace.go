@@ -34,6 +34,7 @@ func (a *appender) Publish() (int64, error) {
 	}
 	position := a.size
 	a.size, a.lent = a.size+a.lent, 0
+	a.written.Store(a.size)
 	if a.size >= a.windows.ahead {
 		a.windows.prepare(a.file, a.allocated, nil)
 	}

@@ -10,6 +10,7 @@ package mapped
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"tidemark/engines"
 	"tidemark/internal/invariant"
@@ -52,6 +53,8 @@ type appender struct {
 	file         engines.File
 	segmentBytes int64
 	size         int64
+	// written is size, for Flush.
+	written atomic.Int64
 	// allocated is the length of the file; the windows lie within it.
 	allocated int64
 	windows   windows
@@ -107,6 +110,7 @@ func (a *appender) Append(bufs [][]byte) (int64, error) {
 	}
 	position := a.size
 	a.size = end
+	a.written.Store(end)
 	return position, nil
 }
 
@@ -193,9 +197,13 @@ func (a *appender) trim() error {
 }
 
 // Flush implements engines.Appender. fdatasync(2) writes the pages that stores
-// made dirty as well as msync(2) would, and does not touch the mapping, so that
-// it may run beside Append.
-func (a *appender) Flush() error { return a.syncer.Sync() }
+// made dirty as well as msync(2) would. It also takes the right to write from
+// every mapping of each page before, by an interrupt of all processors that run
+// the process: pages that are mapped no more spare it that.
+func (a *appender) Flush() error {
+	a.windows.letGo(a.written.Load())
+	return a.syncer.Sync()
+}
 
 // Truncate implements engines.Appender. The preallocated space goes too: what
 // follows the end must read as zeros, not as the dropped batches.

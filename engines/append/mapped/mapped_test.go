@@ -140,3 +140,52 @@ func TestUnavailableWhereNothingCanBeMade(t *testing.T) {
 		t.Error("available in a directory that is not there")
 	}
 }
+
+// A flush takes pages out of the mapping that an append is being copied into, or
+// that is being exchanged: nothing of it may be lost.
+func TestFlushBesideAppends(t *testing.T) {
+	a, f := start(t, vfs.OS{}, 3*windowSize)
+	stop, flushed := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				flushed <- nil
+				return
+			default:
+			}
+			if err := a.Flush(); err != nil {
+				flushed <- err
+				return
+			}
+		}
+	}()
+	piece := make([]byte, 100_003)
+	var pieces byte
+	for a.Size() < 2*windowSize+windowSize/2 {
+		pieces++
+		for i := range piece {
+			piece[i] = pieces
+		}
+		if _, err := a.Append([][]byte{piece}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	if err := <-flushed; err != nil {
+		t.Fatal(err)
+	}
+	for at := byte(1); at <= pieces; at++ {
+		if _, err := f.ReadAt(piece, int64(at-1)*int64(len(piece))); err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range piece {
+			if got != at {
+				t.Fatalf("piece %d has %d at %d", at, got, i)
+			}
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

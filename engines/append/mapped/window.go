@@ -2,6 +2,7 @@ package mapped
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"tidemark/internal/invariant"
@@ -27,10 +28,14 @@ import (
 // nothing to read ahead in a file that is all zeros: with it a fault brings in
 // large folios, at up to half as much again a record.
 //
-// The current window is the appender's alone; wait joins the goroutine, and
-// every change comes after a wait.
+// The current window is the appender's alone but for letGo; wait joins the
+// goroutine, and every change comes after a wait.
 type windows struct {
+	// mu is held by letGo and to change current.
+	mu            sync.Mutex
 	current, next *vfs.Mapping
+	// gone is the position before which letGo has been.
+	gone int64
 	// ahead is the position from which the next window is made present; never
 	// where it has been, or will not be.
 	ahead int64
@@ -59,7 +64,7 @@ var zeros [64 << 10]byte
 func (w *windows) advance(f vfs.File, position, end int64) error {
 	w.wait()
 	former := w.current
-	w.current = nil
+	w.exchange(nil)
 	base := position &^ (windowSize - 1)
 	if w.next == nil || w.next.Base() != base {
 		unmap(&w.next)
@@ -70,7 +75,8 @@ func (w *windows) advance(f vfs.File, position, end int64) error {
 		}
 		w.next = next
 	}
-	w.current, w.next, w.ahead = w.next, nil, never
+	w.exchange(w.next)
+	w.next, w.ahead = nil, never
 	switch {
 	case former != nil:
 		w.prepare(f, end, former)
@@ -136,8 +142,27 @@ func (w *windows) drop() {
 	w.wait()
 	w.stop.Store(false)
 	w.ahead = never
-	unmap(&w.current)
+	former := w.current
+	w.exchange(nil)
+	unmap(&former)
 	unmap(&w.next)
+}
+
+func (w *windows) exchange(current *vfs.Mapping) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.current, w.gone = current, 0
+}
+
+// letGo takes the pages before end out of the current window. It may run beside
+// everything else.
+func (w *windows) letGo(end int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != nil {
+		w.current.LetGo(w.gone, end)
+		w.gone = vfs.PageFloor(end)
+	}
 }
 
 // unmap can fail only for an address that is not a mapping's.
