@@ -213,7 +213,7 @@ func sameTopics(c *consumers) bool {
 }
 
 func TestRandomConsumers(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range seeds(200) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { consume(t, seed) })
 	}
 }

@@ -2,6 +2,7 @@ package group
 
 import (
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"testing"
 
@@ -18,10 +19,18 @@ func sequence(seed uint64) []byte {
 	return data
 }
 
+// seeds is how many random runs there are: many with TIDEMARK_FULL=1.
+func seeds(few uint64) uint64 {
+	if os.Getenv("TIDEMARK_FULL") != "" {
+		return 100 * few
+	}
+	return few
+}
+
 // TestRandomSequences runs clients that do anything; a failing seed n is repeated by
 // -run 'TestRandomSequences/n$'.
 func TestRandomSequences(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range seeds(300) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { drive(t, sequence(seed)) })
 	}
 }
