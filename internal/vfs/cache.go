@@ -24,14 +24,7 @@ func AwaitWriteback(f File, from, to int64) error {
 }
 
 func writeback(f File, from, to int64, flags int) error {
-	fd, ok := f.Descriptor()
-	if !ok || from >= to {
-		return nil
-	}
-	if err := retryInterrupted(func() error { return unix.SyncFileRange(fd, from, to-from, flags) }); err != nil {
-		return &os.PathError{Op: "sync_file_range", Path: f.Name(), Err: err}
-	}
-	return nil
+	return onPages("sync_file_range", f, from, to, func(fd int) error { return unix.SyncFileRange(fd, from, to-from, flags) })
 }
 
 // DropCache has the kernel drop the clean pages of f between two positions. Pages
@@ -42,12 +35,18 @@ func DropCache(f File, from, to int64) error { return advise(f, from, to, unix.F
 func ReadAhead(f File, from, to int64) error { return advise(f, from, to, unix.FADV_WILLNEED) }
 
 func advise(f File, from, to int64, advice int) error {
+	return onPages("fadvise", f, from, to, func(fd int) error { return unix.Fadvise(fd, from, to-from, advice) })
+}
+
+// onPages makes a system call about the pages of f between two positions, if there
+// are any and f has a descriptor.
+func onPages(operation string, f File, from, to int64, call func(fd int) error) error {
 	fd, ok := f.Descriptor()
 	if !ok || from >= to {
 		return nil
 	}
-	if err := retryInterrupted(func() error { return unix.Fadvise(fd, from, to-from, advice) }); err != nil {
-		return &os.PathError{Op: "fadvise", Path: f.Name(), Err: err}
+	if err := retryInterrupted(func() error { return call(fd) }); err != nil {
+		return &os.PathError{Op: operation, Path: f.Name(), Err: err}
 	}
 	return nil
 }

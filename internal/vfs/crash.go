@@ -1,7 +1,9 @@
 package vfs
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 )
 
 // sectorSize is the unit a disk writes whole or not at all.
@@ -118,7 +120,7 @@ func (c *crash) chance() bool { return c.keep > 0 && c.rng.Float64() < c.keep }
 func (c *crash) dir(from *memNode, entries func(*memNode) map[string]*memNode) *memNode {
 	to := newDirNode()
 	survivors := entries(from)
-	for _, name := range sortedNames(survivors) {
+	for _, name := range slices.Sorted(maps.Keys(survivors)) {
 		child := survivors[name]
 		clone := c.nodes[child]
 		switch {

@@ -3,9 +3,10 @@ package vfs
 import (
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -133,7 +134,7 @@ func (m *Mem) RemoveAll(dir string) error {
 
 // unlink removes an entry, and below it, deepest first, all others.
 func (m *Mem) unlink(parent *memNode, base string, node *memNode) {
-	for _, name := range sortedNames(node.entries) {
+	for _, name := range slices.Sorted(maps.Keys(node.entries)) {
 		m.unlink(node, name, node.entries[name])
 	}
 	m.used -= int64(len(node.data))
@@ -197,7 +198,7 @@ func (m *Mem) ReadDir(dir string) ([]os.DirEntry, error) {
 		return nil, err
 	}
 	list := make([]os.DirEntry, 0, len(node.entries))
-	for _, name := range sortedNames(node.entries) {
+	for _, name := range slices.Sorted(maps.Keys(node.entries)) {
 		list = append(list, fs.FileInfoToDirEntry(node.entries[name].info(name)))
 	}
 	return list, nil
@@ -286,15 +287,6 @@ func pathParts(name string) []string {
 		return nil
 	}
 	return strings.Split(clean, "/")
-}
-
-func sortedNames(entries map[string]*memNode) []string {
-	names := make([]string, 0, len(entries))
-	for name := range entries {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
 }
 
 func pathError(op, name string, err error) error {

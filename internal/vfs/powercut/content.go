@@ -2,6 +2,7 @@ package powercut
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -93,19 +94,6 @@ func (c *cut) relative(path string) string {
 	return path
 }
 
-func (c *cut) noteContent(path string, sameName bool, x *content) {
-	r := FileReport{Path: path, Fate: "rewritten", DurableBytes: x.durable, SizeBefore: x.size, SizeAfter: x.length}
-	if !sameName {
-		r.Fate = "returned"
-	}
-	if unsynced := x.end - x.durable; unsynced > 0 {
-		r.KeptBytes, r.LostBytes = x.kept, unsynced-x.kept
-	}
-	c.report.Files = append(c.report.Files, r)
-	c.report.KeptBytes += r.KeptBytes
-	c.report.LostBytes += r.LostBytes
-}
-
 // roll decides what holds for the whole file: its length, and how far the kernel
 // had got with writing back in order.
 func (x *content) roll(dice *rand.Rand) {
@@ -131,7 +119,7 @@ func (x *content) apply() error {
 	for _, u := range x.copies {
 		stretches = append(stretches, stretch{u.from / pageSize * pageSize, min(u.to, x.durable)})
 	}
-	slices.SortFunc(stretches, func(a, b stretch) int { return int(min(1, max(-1, a.from-b.from))) })
+	slices.SortFunc(stretches, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
 	done := int64(0) // Pages before it are decided; the stretches may overlap.
 	for _, s := range stretches {
 		for from := max(s.from, done); from < s.to; from += pageSize {

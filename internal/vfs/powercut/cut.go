@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -32,47 +33,6 @@ type CutOptions struct {
 	Seed uint64
 	// Torn is Page where it is empty.
 	Torn Torn
-}
-
-// Report says what a cut did.
-type Report struct {
-	Record string `json:"record"`
-	Seed   uint64 `json:"seed"`
-	Torn   Torn   `json:"torn"`
-	// Keep is the chance the seed gave each unsynced page and name.
-	Keep  float64      `json:"keep"`
-	Files []FileReport `json:"files"`
-	Names []NameReport `json:"names"`
-	// KeptBytes and LostBytes are the sums over the files.
-	KeptBytes int64 `json:"kept_bytes"`
-	LostBytes int64 `json:"lost_bytes"`
-}
-
-// FileReport is one file that had unsynced bytes or lost its name.
-type FileReport struct {
-	Path string `json:"path"`
-	// Fate is "rewritten", "vanished" (its name was not durable) or "returned"
-	// (its removal was not).
-	Fate string `json:"fate"`
-	// DurableBytes are those from the start that were synced.
-	DurableBytes int64 `json:"durable_bytes"`
-	// SizeBefore and SizeAfter are the file's lengths, preallocated space
-	// included.
-	SizeBefore int64 `json:"size_before"`
-	SizeAfter  int64 `json:"size_after"`
-	// KeptBytes and LostBytes are the appended bytes that were not synced.
-	KeptBytes int64 `json:"kept_bytes"`
-	LostBytes int64 `json:"lost_bytes"`
-}
-
-// NameReport is one change of names that was not durable.
-type NameReport struct {
-	// Change is "create", "remove" or "rename".
-	Change string `json:"change"`
-	Path   string `json:"path"`
-	To     string `json:"to,omitempty"`
-	// Happened says whether it survived.
-	Happened bool `json:"happened"`
 }
 
 // cut is one run of Record.Cut.
@@ -123,7 +83,7 @@ func (c *cut) run() error {
 		return err
 	}
 	done := map[nodeID]bool{} // A file that has two names now is still one.
-	for _, path := range sortedPaths(after) {
+	for _, path := range slices.Sorted(maps.Keys(after)) {
 		n := c.tree.nodes[after[path]]
 		if n.isDir() || done[n.id] {
 			continue
@@ -169,15 +129,6 @@ func (c *cut) paths(entries func(*node) map[string]nodeID) map[string]nodeID {
 	return out
 }
 
-func sortedPaths(paths map[string]nodeID) []string {
-	list := make([]string, 0, len(paths))
-	for path := range paths {
-		list = append(list, path)
-	}
-	slices.Sort(list)
-	return list
-}
-
 // chooseNames decides about each change of names that is not durable, and leaves
 // the outcome in the durable names. Half of the seeds let a journaling file
 // system commit the changes in their order up to some point, half any of them.
@@ -217,28 +168,19 @@ func (c *cut) dirPaths() map[nodeID]string {
 	return out
 }
 
-func (c *cut) noteName(ch change, dirs map[nodeID]string, happened bool) {
-	n := NameReport{Change: ch.kind, Happened: happened}
-	n.Path = filepath.Join(dirs[ch.entries[0].dir], ch.entries[0].name)
-	if len(ch.entries) > 1 {
-		n.To = filepath.Join(dirs[ch.entries[1].dir], ch.entries[1].name)
-	}
-	c.report.Names = append(c.report.Names, n)
-}
-
 // arrange gives the disk the names that survived. Names the record does not know
 // stay, unless their directory goes.
 func (c *cut) arrange(before, after map[string]nodeID) error {
 	// First a second name for everything that stays, then the removals: no
 	// order of the moves can lose a file then.
-	for _, path := range sortedPaths(after) {
+	for _, path := range slices.Sorted(maps.Keys(after)) {
 		if n := c.tree.nodes[after[path]]; !n.isDir() && c.places[n.inode] != path {
 			if err := c.hold(n); err != nil {
 				return err
 			}
 		}
 	}
-	for _, path := range slices.Backward(sortedPaths(before)) {
+	for _, path := range slices.Backward(slices.Sorted(maps.Keys(before))) {
 		if after[path] == before[path] || c.isRoot(path) {
 			continue
 		}
@@ -247,7 +189,7 @@ func (c *cut) arrange(before, after map[string]nodeID) error {
 			return err
 		}
 	}
-	for _, path := range sortedPaths(after) {
+	for _, path := range slices.Sorted(maps.Keys(after)) {
 		if err := c.place(path, c.tree.nodes[after[path]], before[path] == after[path]); err != nil {
 			return err
 		}
@@ -296,24 +238,4 @@ func (c *cut) place(path string, n *node, stays bool) error {
 	}
 	c.places[n.inode] = path
 	return nil
-}
-
-// noteVanished reports a file that loses its name for good.
-func (c *cut) noteVanished(path string, n *node, after map[string]nodeID) {
-	if n.isDir() {
-		return
-	}
-	for _, id := range after {
-		if id == n.id {
-			return // It has another name.
-		}
-	}
-	size := sizeOf(path)
-	row := rowOf(c.rows, n.id)
-	lost := row.end
-	if lost < 0 {
-		lost = size
-	}
-	c.report.Files = append(c.report.Files, FileReport{Path: path, Fate: "vanished", DurableBytes: row.durable, SizeBefore: size, LostBytes: lost})
-	c.report.LostBytes += lost
 }

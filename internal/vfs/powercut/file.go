@@ -1,11 +1,15 @@
 package powercut
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"tidemark/internal/vfs"
 )
@@ -195,4 +199,21 @@ func (l *liveFile) copyOut(src vfs.File, from, to int64) error {
 	}
 	l.copies, l.copied = append(l.copies, copied), l.copied+1
 	return nil
+}
+
+// fileInode is the inode of an open file.
+func fileInode(f vfs.File) (uint64, error) {
+	fd, ok := f.Descriptor()
+	if !ok {
+		return 0, vfs.ErrNoDescriptor
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return 0, &os.PathError{Op: "fstat", Path: f.Name(), Err: err}
+	}
+	return st.Ino, nil
+}
+
+func inodeOf(info fs.FileInfo) uint64 {
+	return info.Sys().(*syscall.Stat_t).Ino
 }

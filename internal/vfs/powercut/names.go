@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"tidemark/internal/vfs"
@@ -189,7 +191,7 @@ func (r *Recorder) forgetAll(parent *node, path string) error {
 	if n == nil {
 		return nil
 	}
-	for _, name := range sortedNames(n.entries) {
+	for _, name := range slices.Sorted(maps.Keys(n.entries)) {
 		if err := r.forgetAll(n, filepath.Join(path, name)); err != nil {
 			return err
 		}

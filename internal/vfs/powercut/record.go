@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -190,12 +191,7 @@ func (r *Record) locate() error {
 }
 
 func (r *Record) rootPaths() []string {
-	var roots []string
-	for root := range r.tree.roots {
-		roots = append(roots, root)
-	}
-	slices.Sort(roots)
-	return roots
+	return slices.Sorted(maps.Keys(r.tree.roots))
 }
 
 // Close gives the locks up.
@@ -237,7 +233,7 @@ func (r *Record) Durable(dir string) []DurableFile {
 		return nil
 	}
 	var out []DurableFile
-	for _, name := range sortedNames(n.durable) {
+	for _, name := range slices.Sorted(maps.Keys(n.durable)) {
 		child := r.tree.nodes[n.durable[name]]
 		if child.isDir() || r.places[child.inode] == "" {
 			continue

@@ -26,12 +26,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"tidemark/internal/vfs"
 )
@@ -46,6 +44,9 @@ const (
 	usedFile    = "used"  // the report of the cut that used the record
 	lockFile    = ".lock" // held by who records or cuts
 )
+
+// parts are the files and directories of a record, but for its lock.
+var parts = []string{journalFile, filesFile, acksFile, usedFile, undoDir, keptDir}
 
 // Options say what to record and where.
 type Options struct {
@@ -169,7 +170,7 @@ func (r *Recorder) claim() error {
 		return err
 	}
 	r.lock = lock
-	for _, name := range []string{journalFile, filesFile, acksFile, usedFile, undoDir, keptDir} {
+	for _, name := range parts {
 		if err := os.RemoveAll(r.path(name)); err != nil {
 			return err
 		}
@@ -184,9 +185,7 @@ func onlyRecord(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		switch e.Name() {
-		case journalFile, filesFile, acksFile, usedFile, undoDir, keptDir, lockFile:
-		default:
+		if e.Name() != lockFile && !slices.Contains(parts, e.Name()) {
 			return fmt.Errorf("%s is no part of a record: an empty directory is needed", e.Name())
 		}
 	}
@@ -240,10 +239,6 @@ func (r *Recorder) enter(e *event, durable int64) error {
 	return nil
 }
 
-func inodeOf(info fs.FileInfo) uint64 {
-	return info.Sys().(*syscall.Stat_t).Ino
-}
-
 // Found is how many files and directories were there at the start.
 func (r *Recorder) Found() int { return r.found }
 
@@ -289,17 +284,4 @@ func (r *Recorder) Close() error {
 		errs = append(errs, r.lock.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// fileInode is the inode of an open file.
-func fileInode(f vfs.File) (uint64, error) {
-	fd, ok := f.Descriptor()
-	if !ok {
-		return 0, vfs.ErrNoDescriptor
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return 0, &os.PathError{Op: "fstat", Path: f.Name(), Err: err}
-	}
-	return st.Ino, nil
 }

@@ -2,6 +2,7 @@ package powercut
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,11 +67,7 @@ func (c *cells) at(i int64) (*atomic.Uint64, error) {
 }
 
 func (c *cells) close() error {
-	err := c.mapping.Unmap()
-	if closeErr := c.file.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return errors.Join(c.mapping.Unmap(), c.file.Close())
 }
 
 // readCells returns a table's cells; what is cut off reads as zeros.

@@ -1,6 +1,7 @@
 package powercut
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -180,7 +181,7 @@ func (t *tree) settle(n *node) {
 			t.unref(e.node)
 		}
 	}
-	for _, name := range sortedNames(n.durable) {
+	for _, name := range slices.Sorted(maps.Keys(n.durable)) {
 		t.unref(n.durable[name])
 	}
 }
@@ -225,13 +226,4 @@ func (t *tree) parent(path string) *node {
 		return n
 	}
 	return nil
-}
-
-func sortedNames(entries map[string]nodeID) []string {
-	names := make([]string, 0, len(entries))
-	for name := range entries {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
