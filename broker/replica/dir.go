@@ -140,8 +140,13 @@ func (d *logDir) add(p *Partition) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.partitions[p.ID()] = p
+	d.forgetAtStart(p.ID())
+}
+
+// forgetAtStart drops what the checkpoints said of a partition at start; mu is held.
+func (d *logDir) forgetAtStart(id ID) {
 	for _, atStart := range []map[ID]int64{d.recoveryPoints, d.highWatermarks, d.logStarts, d.cleaned} {
-		delete(atStart, p.ID())
+		delete(atStart, id)
 	}
 }
 
@@ -164,15 +169,11 @@ func (d *logDir) count() int {
 func (d *logDir) dropCheckpoints(id ID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.recoveryPoints, id)
-	delete(d.highWatermarks, id)
-	delete(d.logStarts, id)
-	delete(d.cleaned, id)
+	d.forgetAtStart(id)
 }
 
-// offsets collects one offset of every partition that has one, which is not
-// negative. What was found at start and is
-// not claimed yet keeps what the checkpoint said.
+// offsets collects one offset of every partition; a negative one says that it has
+// none. What was found at start and is not claimed yet keeps what the checkpoint said.
 func (d *logDir) offsets(atStart map[ID]int64, of func(*Partition) int64) map[ID]int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
