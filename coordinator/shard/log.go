@@ -2,8 +2,8 @@ package shard
 
 import "tidemark/protocol/record"
 
-// Log is the leader's replica of one partition of the internal topic, for one
-// term of leadership. It is safe for concurrent use.
+// Log is the leader's replica of one partition of the internal topic. It is safe for
+// concurrent use, and comparable: two are equal where they are the same replica.
 type Log interface {
 	// LogStartOffset is the first offset there is.
 	LogStartOffset() int64
