@@ -33,8 +33,7 @@ func memoryBudget(c *config.Broker) int64 {
 // and LogCleanerManager in Prometheus's spelling.
 func (t *telemetry) watchCleaner(m *replica.Manager, dirs []string) {
 	gauge := func(name, help string, labels prometheus.Labels, value func(replica.CleanerStats) float64) {
-		t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
-			func() float64 { return value(m.CleanerStats()) }))
+		t.gauge(name, help, labels, func() float64 { return value(m.CleanerStats()) })
 	}
 	gauge("tidemark_cleaner_max_dirty_percent", "Dirty part of the dirtiest compacted log.", nil,
 		func(s replica.CleanerStats) float64 { return 100 * s.MaxDirtyRatio })

@@ -9,15 +9,18 @@ import (
 	"tidemark/broker/replica"
 )
 
+// gauge adds a number that is asked for when it is wanted.
+func (t *telemetry) gauge(name, help string, labels prometheus.Labels, value func() float64) {
+	t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
+}
+
 // watchLogs adds how far the opening of the logs is, which a start after an unclean
 // stop may take its time for, and how many log directories have failed since.
 func (t *telemetry) watchLogs(m *replica.Manager) {
-	t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "tidemark_offline_log_dirs", Help: "Log directories that failed; their partitions are not served."},
-		func() float64 { return float64(m.OfflineDirs()) }))
+	t.gauge("tidemark_offline_log_dirs", "Log directories that failed; their partitions are not served.", nil,
+		func() float64 { return float64(m.OfflineDirs()) })
 	gauge := func(name, help string, value func(replica.Recovery) float64) {
-		t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
-			func() float64 { return value(m.Recovery()) }))
+		t.gauge(name, help, nil, func() float64 { return value(m.Recovery()) })
 	}
 	gauge("tidemark_recovery_logs", "Logs on disk at start.", func(r replica.Recovery) float64 { return float64(r.Logs) })
 	gauge("tidemark_recovery_logs_opened", "Logs opened since; the start ends when they are all.",
@@ -30,9 +33,7 @@ func (t *telemetry) watchLogs(m *replica.Manager) {
 // watch adds what the network and the API server count.
 func (t *telemetry) watch(b *Broker) {
 	stats := b.server.Stats()
-	gauge := func(name, help string, value func() float64) {
-		t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
-	}
+	gauge := func(name, help string, value func() float64) { t.gauge(name, help, nil, value) }
 	counter := func(name, help string, labels prometheus.Labels, value *atomic.Int64) {
 		t.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
 			func() float64 { return float64(value.Load()) }))
