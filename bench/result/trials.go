@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // TrialsFile is the name of the trials in a run folder.
@@ -18,6 +19,9 @@ const (
 	// ProcessKill kills the broker and leaves its files.
 	ProcessKill = "process_kill"
 )
+
+// FaultWords is a fault in words, "power cut".
+func FaultWords(fault string) string { return strings.ReplaceAll(fault, "_", " ") }
 
 // Trial is one line of trials.csv: what one fault did to one cell. The cells of one
 // number were topics of one broker and met the same fault. A trial is the unit of
@@ -96,14 +100,19 @@ var trialColumns = []struct {
 	{name: "debt", number: func(t *Trial) *int64 { return &t.Debt }},
 }
 
-// WriteTrials writes trials.csv.
-func WriteTrials(w io.Writer, trials []Trial) error {
-	out := csv.NewWriter(w)
+// trialHead is the first line of trials.csv.
+func trialHead() []string {
 	head := []string{"trial", "seed"}
 	for _, c := range trialColumns {
 		head = append(head, c.name)
 	}
-	if err := out.Write(head); err != nil {
+	return head
+}
+
+// WriteTrials writes trials.csv.
+func WriteTrials(w io.Writer, trials []Trial) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(trialHead()); err != nil {
 		return err
 	}
 	for i := range trials {
@@ -135,11 +144,7 @@ func ReadTrials(r io.Reader) ([]Trial, error) {
 	for i, name := range head {
 		place[name] = i
 	}
-	names := []string{"trial", "seed"}
-	for _, c := range trialColumns {
-		names = append(names, c.name)
-	}
-	for _, name := range names {
+	for _, name := range trialHead() {
 		if _, ok := place[name]; !ok {
 			return nil, fmt.Errorf("no column %s", name)
 		}

@@ -35,7 +35,7 @@ func gates(d *result.Durability) []result.Gate {
 			}
 			return c.Beyond == 0, fmt.Sprintf("beyond it in %d of %d trials", c.Beyond, c.Trials)
 		}),
-		gate("the debt is not stuck: where the system flushes, it is above zero and at most 10 times the loss", loses, func(c result.CellLoss) (bool, string) {
+		gate(fmt.Sprintf("the debt is not stuck: where the system flushes, it is above zero and at most %d times the loss", mostDebtPerLoss), loses, func(c result.CellLoss) (bool, string) {
 			return c.Debt.Max > 0 && c.DebtPerLoss > 0 && c.DebtPerLoss <= mostDebtPerLoss, fmt.Sprintf("mean debt is %.2f times the mean loss", c.DebtPerLoss)
 		}),
 	)

@@ -70,7 +70,7 @@ func Durability(e result.PlanExperiment, p result.PlanTrials, trials []result.Tr
 
 func cellLoss(c result.PlanCell, name string, keeps bool, trials []result.Trial) result.CellLoss {
 	l := result.CellLoss{Cell: c.ID, Label: name, Keeps: keeps, Trials: len(trials)}
-	var lost, points, unavailable, debt []float64
+	var lost, windows, unavailable, debt []float64
 	for _, t := range trials {
 		l.Acked += t.Acked
 		l.Wrong += t.Wrong()
@@ -78,7 +78,7 @@ func cellLoss(c result.PlanCell, name string, keeps bool, trials []result.Trial)
 			l.Lossy++
 		}
 		lost = append(lost, float64(t.Lost))
-		points = append(points, float64(t.LossWindowMs))
+		windows = append(windows, float64(t.LossWindowMs))
 		unavailable = append(unavailable, float64(t.UnavailableMs))
 		if t.Debt < 0 {
 			continue
@@ -89,7 +89,7 @@ func cellLoss(c result.PlanCell, name string, keeps bool, trials []result.Trial)
 		}
 	}
 	l.Loss = Probability(l.Lossy, l.Trials)
-	l.Records, l.LossWindowMs, l.UnavailableMs, l.Debt, l.Known = SpreadOf(lost), SpreadOf(points), SpreadOf(unavailable), SpreadOf(debt), len(debt)
+	l.Records, l.LossWindowMs, l.UnavailableMs, l.Debt, l.Known = SpreadOf(lost), SpreadOf(windows), SpreadOf(unavailable), SpreadOf(debt), len(debt)
 	if l.Records.Mean > 0 {
 		l.DebtPerLoss = l.Debt.Mean / l.Records.Mean
 	}

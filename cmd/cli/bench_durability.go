@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -12,7 +11,7 @@ import (
 
 // printDurability shows what the trials say of every cell, and the gates.
 func printDurability(w io.Writer, d *result.Durability) {
-	fmt.Fprintf(w, "\n%s — %d of %d trials: a %s under load, a restart, a full read\n", d.Experiment, d.Done, d.Planned, faultWord(d.Fault))
+	fmt.Fprintf(w, "\n%s — %d of %d trials: a %s under load, a restart, a full read\n", d.Experiment, d.Done, d.Planned, result.FaultWords(d.Fault))
 	t := newTable(w)
 	t.AppendHeader(table.Row{"cell", "trials that lost", "lost, median", "p95", "loss window", "p95", "debt, mean", "÷ loss", "wrong"})
 	for i := range d.Cells {
@@ -37,6 +36,3 @@ func printDurability(w io.Writer, d *result.Durability) {
 	}
 	fmt.Fprintln(w)
 }
-
-// faultWord is a fault in words.
-func faultWord(fault string) string { return strings.ReplaceAll(fault, "_", " ") }

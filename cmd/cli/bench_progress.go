@@ -39,12 +39,8 @@ func (p *lineProgress) Planned(plan result.Plan, folder string) {
 	if p.calibrates {
 		t.Seconds += calibrationSeconds
 	}
-	trials := ""
-	if plan.Trials != nil {
-		trials = fmt.Sprintf(" and %d trials", plan.Trials.Count)
-	}
-	fmt.Fprintf(p.w, "%s: %d runs of %d cells%s, about %s; writes about %s, at most %s at one time; Ctrl-C keeps what is finished\n%s\n",
-		plan.Suite, t.Runs, t.Cells, trials, minutes(t.Seconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes), folder)
+	fmt.Fprintf(p.w, "%s: %s, about %s; writes about %s, at most %s at one time; Ctrl-C keeps what is finished\n%s\n",
+		plan.Suite, runsOf(plan), minutes(t.Seconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes), folder)
 }
 
 func (p *lineProgress) Note(text string) { fmt.Fprintln(p.w, text) }

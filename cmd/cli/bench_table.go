@@ -35,17 +35,22 @@ func printPlan(w io.Writer, p result.Plan) error {
 		fmt.Fprintln(w)
 	}
 	if r := p.Trials; r != nil {
-		fmt.Fprintf(w, "trials — %d × %s of the cells of %s at once, each at %s/s of %s, about %.1f s a trial\n\n", r.Count, faultWord(r.Fault), r.Of,
+		fmt.Fprintf(w, "trials — %d × %s of the cells of %s at once, each at %s/s of %s, about %.1f s a trial\n\n", r.Count, result.FaultWords(r.Fault), r.Of,
 			count(float64(r.RecordsPerS)), workload.FormatSize(r.RecordBytes), r.SecondsPerTrial)
 	}
 	t := p.Totals
-	trials := ""
-	if p.Trials != nil {
-		trials = fmt.Sprintf(" and %d trials", p.Trials.Count)
-	}
-	_, err := fmt.Fprintf(w, "%d runs of %d cells%s, about %s (and %s of calibration); writes about %s in all, at most %s at one time\n",
-		t.Runs, t.Cells, trials, minutes(t.Seconds), minutes(calibrationSeconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes))
+	_, err := fmt.Fprintf(w, "%s, about %s (and %s of calibration); writes about %s in all, at most %s at one time\n",
+		runsOf(p), minutes(t.Seconds), minutes(calibrationSeconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes))
 	return err
+}
+
+// runsOf says what a plan does, trials included.
+func runsOf(p result.Plan) string {
+	text := fmt.Sprintf("%d runs of %d cells", p.Totals.Runs, p.Totals.Cells)
+	if p.Trials != nil {
+		text += fmt.Sprintf(" and %d trials", p.Trials.Count)
+	}
+	return text
 }
 
 // calibrationSeconds is about what calibration takes.

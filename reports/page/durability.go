@@ -23,7 +23,7 @@ func durability(v *view) (Panel, error) {
 	p := Panel{
 		Title: lossTitle(d),
 		Lead: fmt.Sprintf("Each trial puts one broker with a topic for every cell under load, brings the %s at a random moment, starts the broker again and reads everything. "+
-			"A trial counts once for each cell, however many records it lost: records within one are not independent.", faultWords(d.Fault)),
+			"A trial counts once for each cell, however many records it lost: records within one are not independent.", result.FaultWords(d.Fault)),
 		Caption: fmt.Sprintf("n = %d trials per cell; across: %s; up: share of trials that lost an acknowledged record, Clopper–Pearson 95 %% interval. "+
 			"None seen is no zero: the arrow starts at the one-sided 95 %% bound. Names and horizontal intervals stand above their mark where they would lie over each other.", d.Done, throughputWords(e)),
 	}
@@ -67,7 +67,7 @@ func lossWords(d *result.Durability, keeps bool) string {
 		}
 		most, bound = max(most, c.Lossy), max(bound, c.Loss.High)
 	}
-	trials := fmt.Sprintf("%d %ss", d.Done, faultWords(d.Fault))
+	trials := fmt.Sprintf("%d %ss", d.Done, result.FaultWords(d.Fault))
 	switch {
 	case cells == 0:
 		return ""
@@ -80,9 +80,6 @@ func lossWords(d *result.Durability, keeps bool) string {
 	}
 	return fmt.Sprintf("lost acknowledged records in %d to %d of %s", least, most, trials)
 }
-
-// faultWords is a fault in words.
-func faultWords(fault string) string { return strings.ReplaceAll(fault, "_", " ") }
 
 // throughputWords says what the horizontal intervals are.
 func throughputWords(e *dataset.Experiment) string {
@@ -169,7 +166,7 @@ func trialsTile(d *result.Durability) Tile {
 			failed++
 		}
 	}
-	t := Tile{Name: faultWords(d.Fault) + "s", Value: fmt.Sprintf("%d of %d", d.Done, d.Planned), Small: fmt.Sprintf("all %d gates hold", len(d.Gates))}
+	t := Tile{Name: result.FaultWords(d.Fault) + "s", Value: fmt.Sprintf("%d of %d", d.Done, d.Planned), Small: fmt.Sprintf("all %d gates hold", len(d.Gates))}
 	if failed > 0 {
 		t.Small = fmt.Sprintf("%d of %d gates do not hold", failed, len(d.Gates))
 	}
@@ -182,7 +179,7 @@ func losses(v *view) []Statement {
 	if d == nil || d.Done == 0 {
 		return nil
 	}
-	subject := "acknowledged records after a " + faultWords(d.Fault)
+	subject := "acknowledged records after a " + result.FaultWords(d.Fault)
 	name := d.Experiment
 	if e := v.Experiment(d.Experiment); e != nil {
 		name = heading(e)

@@ -64,7 +64,7 @@ func tradeoff(v *view, e *dataset.Experiment, d *result.Durability, keys looks) 
 		Title:    "Throughput against the chance of a loss",
 		Describe: lossTitle(d) + ".",
 		X:        chart.AxisSpec{Label: "records per second acknowledged without a fault", Format: chart.Count},
-		Y: chart.AxisSpec{Label: fmt.Sprintf("chance that a %s loses an acknowledged record", faultWords(d.Fault)), Log: true, Format: chart.Percent,
+		Y: chart.AxisSpec{Label: fmt.Sprintf("chance that a %s loses an acknowledged record", result.FaultWords(d.Fault)), Log: true, Format: chart.Percent,
 			Min: 0.01, Max: topOfChance, Ticks: percents(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)},
 	}
 	least := 1.0
