@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -79,7 +80,7 @@ func (f *simFlags) check() error {
 		{"acks", s.Acks, []string{"0", "1", "all"}}, {"flush", s.Flush, []string{"os", "batch"}}, {"elr", s.ELR, []string{"on", "off"}},
 		{"isr-update", s.ISRUpdate, []string{"controller", "zookeeper"}}, {"row", s.Row, sim.Rows()},
 	} {
-		if flag.value != "" && !contains(flag.known, flag.value) {
+		if flag.value != "" && !slices.Contains(flag.known, flag.value) {
 			return Usagef("--%s %q: want one of %s", flag.name, flag.value, strings.Join(flag.known, ", "))
 		}
 	}
@@ -90,15 +91,6 @@ func (f *simFlags) check() error {
 		s.Truncation = replication.ByHighWatermark
 	}
 	return nil
-}
-
-func contains(list []string, word string) bool {
-	for _, w := range list {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 // specs are the strategies asked for.
