@@ -1,9 +1,11 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -51,19 +53,26 @@ func (l *Log) flush(always bool) error {
 			return l.fail(fmt.Errorf("flush: %w", err))
 		}
 		if err := l.syncNames(); err != nil {
-			return l.fail(fmt.Errorf("flush: %w", err))
+			return l.sealFailed(fmt.Errorf("flush: %w", err))
 		}
 		l.advanceRecoveryPoint(end)
 		return nil
 	}
 }
 
-// syncNames makes the names of new files durable.
+// syncNames makes the names of new files durable. Where there was no descriptor left
+// to open the directory with, nothing was tried and nothing is lost: the next call
+// tries.
 func (l *Log) syncNames() error {
 	if !l.namesChanged.Swap(false) {
 		return nil
 	}
-	return l.fs.SyncDir(l.dir)
+	err := l.fs.SyncDir(l.dir)
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		l.namesChanged.Store(true)
+		return noRoomError{err}
+	}
+	return err
 }
 
 // advanceRecoveryPoint raises the recovery point; maintenance is held.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -181,5 +182,66 @@ func TestRetentionOnFullDisk(t *testing.T) {
 	w.open()
 	if diff := cmp.Diff(epochs, w.Epochs()); diff != "" || w.LogStartOffset() != start {
 		t.Errorf("after a crash the log starts at %d, want %d; leader epochs (-before +after):\n%s", w.LogStartOffset(), start, diff)
+	}
+}
+
+// TestNoDescriptors: a process that may open no file more is as one without room.
+// What needs no new file goes on, a roll is refused, what a roll leaves to be written
+// waits, and with descriptors again all of it is made up for.
+func TestNoDescriptors(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE} {
+		memory := vfs.NewMem()
+		fsys := vfs.NewFaulty(memory)
+		var none atomic.Bool
+		fsys.OnCall(func(op vfs.Op, path string) error {
+			if none.Load() && (op == vfs.OpCreate || op == vfs.OpOpen || op == vfs.OpSyncDir) {
+				return &os.PathError{Op: "open", Path: path, Err: errno}
+			}
+			return nil
+		})
+		o := DefaultOptions()
+		o.Append, o.Read, o.SegmentBytes, o.TimestampBeforeMaxMs, o.RetentionMs = buffered.Spec(), pread.Spec(), 300_000, -1, -1
+		l, err := Open(fsys, "/t-0", o, OpenState{}, clock.Real{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := benchBatch(100_000)
+		accepted := int64(0)
+		appendOne := func() error {
+			b.SetBaseOffset(0)
+			_, err := l.AppendAsLeader(b, 0, Client)
+			if err == nil {
+				accepted++
+			}
+			return err
+		}
+		for range 5 {
+			if err := appendOne(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		none.Store(true)
+		for err == nil {
+			err = appendOne()
+		}
+		_ = l.Flush() // The snapshot of the segment before cannot be written.
+		if !errors.Is(err, errno) || errors.Is(err, ErrFailed) || l.Err() != nil {
+			t.Fatalf("%v: append: %v, the log: %v; want the roll refused and the log well", errno, err, l.Err())
+		}
+		none.Store(false)
+		for range 10 {
+			if err := appendOne(); err != nil {
+				t.Fatalf("%v: append with descriptors again: %v", errno, err)
+			}
+		}
+		if err := l.Flush(); err != nil {
+			t.Fatalf("%v: flush with descriptors again: %v", errno, err)
+		}
+		if got, want := l.RecoveryPoint(), accepted*int64(b.Count()); got != want {
+			t.Errorf("%v: recovery point %d, want %d", errno, got, want)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -127,11 +127,11 @@ func (d *logDir) wake() {
 	}
 }
 
-// noRoom says that the directory is full, once between two checkpoints. What does
+// noRoom says that the directory takes no more, once between two checkpoints. What does
 // not fit is refused, and what is there is served.
 func (d *logDir) noRoom(cause error) {
 	if d.full.CompareAndSwap(false, true) {
-		d.logger.Error("log directory is full", "dir", d.path, "error", cause)
+		d.logger.Error("log directory takes no more for now", "dir", d.path, "error", cause)
 	}
 }
 

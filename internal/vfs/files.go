@@ -34,10 +34,16 @@ func readAll(f File) ([]byte, error) {
 	return data[:n], err
 }
 
-// IsFull reports whether err says that the disk, or the owner's share of it, has no
-// room: what did not fit may fit later.
+// IsFull reports whether err says that there is no room: on the disk, in the owner's
+// share of it, or for one more open file in the process or the machine. What did not
+// fit may fit later.
 func IsFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, full) {
+			return true
+		}
+	}
+	return false
 }
 
 // WriteFileAtomic gives the file name the content data so that after a crash at
