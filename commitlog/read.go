@@ -68,14 +68,19 @@ func (l *Log) readFrom(v *view, offset, maxBytes, bound int64, minOne bool) (Rea
 	return info, nil
 }
 
-// mended has look read segments[i], once more with new indexes where those of a
-// sealed segment do not match the log.
+// mended has look read segments[i], once more with new indexes where they do not match
+// the log.
 func (l *Log) mended(v *view, i int, look func() error) error {
 	err := look()
-	if !errors.Is(err, errIndexLies) || i == len(v.segments)-1 {
+	if !errors.Is(err, errIndexLies) {
 		return err
 	}
-	if err := l.repair(v, i); err != nil {
+	if i == len(v.segments)-1 {
+		err = l.repairActive(v, v.segments[i])
+	} else {
+		err = l.repair(v, i)
+	}
+	if err != nil {
 		return err
 	}
 	return look()
