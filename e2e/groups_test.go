@@ -17,7 +17,8 @@ import (
 )
 
 // quickGroups lets groups form at once, and sessions be short.
-var quickGroups = []string{"group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=500", "offsets.topic.num.partitions=4"}
+var quickGroups = []string{"group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=500", "offsets.topic.num.partitions=4",
+	"group.consumer.session.timeout.ms=1000", "group.consumer.heartbeat.interval.ms=200"}
 
 // processed is what the members of a group did with the records of a topic, by
 // partition and offset. It is safe for concurrent use.
@@ -205,9 +206,8 @@ func (l groupLife) play(t *testing.T, b *brokerProcess, name string) {
 	if !l.autoCommit && committed == 0 {
 		t.Error("nothing is committed after all this")
 	}
-	described, err := kadmClient(t, b).DescribeGroups(t.Context(), name)
-	if err != nil || described[name].State == "Dead" {
-		t.Errorf("the group is %+v, %v, want it to be there", described, err)
+	if list, err := kadmClient(t, b).ListGroups(t.Context()); err != nil || list[name].ProtocolType != "consumer" {
+		t.Errorf("the groups are %v, %v, want %s among them", list, err, name)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestGroupsOfPythonClients(t *testing.T) {
 	python := filepath.Join("..", ".cache", "venv-clients", "bin", "python")
 	need(t, python, "scripts/test-deps.sh")
 	b := startBroker(t, quickGroups...)
-	for _, library := range []string{"kafka-python", "confluent"} {
+	for _, library := range []string{"kafka-python", "confluent", "confluent-848"} {
 		t.Run(library, func(t *testing.T) {
 			groupLife{kills: often(2, 20), member: func(_ int, bootstrap, group, topic string) *exec.Cmd {
 				return exec.Command(python, "python/member.py", library, bootstrap, group, topic)
@@ -280,5 +280,18 @@ func TestGroupsOfJavaClients(t *testing.T) {
 				l.play(t, b, k.Version+"-"+kind)
 			})
 		}
+	}
+}
+
+// TestNewGroupsOfJavaClients is the protocol of KIP-848, in which the broker assigns.
+func TestNewGroupsOfJavaClients(t *testing.T) {
+	b := startBroker(t, quickGroups...)
+	k := kafkaReleases[0]
+	for _, assignor := range []string{"uniform", "range"} {
+		t.Run(assignor, func(t *testing.T) {
+			groupLife{kills: often(2, 20), member: func(_ int, bootstrap, group, topic string) *exec.Cmd {
+				return k.command(t, "tidemark.Member", bootstrap, group, topic, assignor)
+			}}.play(t, b, "new-"+assignor)
+		})
 	}
 }

@@ -7,7 +7,7 @@
 // hand, without allocating; the others use kmsg. No handler keeps a request's
 // bytes after it answered, and none allocates by a count that a client claims.
 //
-// Not served: groups of KIP-848, transactions, ACLs, quotas.
+// Not served: transactions, share groups, ACLs, quotas.
 package api
 
 import (

@@ -23,6 +23,7 @@ var (
 	errUnknownTopicID   = errors.New("unknown topic id")
 	errInvalidAcks      = errors.New("acks must be -1, 0 or 1")
 	errTimedOut         = errors.New("the batch was appended, but not confirmed in time")
+	errRegex            = errors.New("the broker does not evaluate regular expressions: subscribe to names, or to a pattern that the client evaluates")
 	errDeletionDisabled = errors.New("delete.topic.enable is false")
 )
 
@@ -61,6 +62,7 @@ var codes = []struct {
 	{errInvalidConfig, wire.InvalidConfig},
 	{errInvalidRequest, wire.InvalidRequest},
 	{errUnknownTopic, wire.UnknownTopicOrPartition},
+	{errRegex, wire.InvalidRegularExpression},
 	{errDeletionDisabled, wire.TopicDeletionDisabled},
 	{controller.ErrNotController, wire.NotController},
 	{controller.ErrTopicExists, wire.TopicAlreadyExists},
@@ -91,6 +93,10 @@ var codes = []struct {
 	{group.ErrMetadataTooLarge, wire.OffsetMetadataTooLarge},
 	{group.ErrUnstableOffset, wire.UnstableOffsetCommit},
 	{group.ErrInvalidRequest, wire.InvalidRequest},
+	{group.ErrFencedMemberEpoch, wire.FencedMemberEpoch},
+	{group.ErrUnreleasedInstance, wire.UnreleasedInstanceID},
+	{group.ErrUnsupportedAssignor, wire.UnsupportedAssignor},
+	{group.ErrStaleMemberEpoch, wire.StaleMemberEpoch},
 	{context.DeadlineExceeded, wire.RequestTimedOut},
 	{context.Canceled, wire.RequestTimedOut},
 }

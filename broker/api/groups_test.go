@@ -29,7 +29,17 @@ func groupSeeds() []kmsg.Request {
 		&kmsg.OffsetFetchRequest{Group: "g", Topics: []kmsg.OffsetFetchRequestTopic{{Topic: "t", Partitions: []int32{0}}},
 			Groups: []kmsg.OffsetFetchRequestGroup{{Group: "g"}, {Group: "h", Topics: []kmsg.OffsetFetchRequestGroupTopic{{Topic: "t", Partitions: []int32{0}}}}}},
 		&kmsg.OffsetDeleteRequest{Group: "g", Topics: []kmsg.OffsetDeleteRequestTopic{{Topic: "t", Partitions: []kmsg.OffsetDeleteRequestTopicPartition{{}}}}},
+		consumerJoin("k"),
+		&kmsg.ConsumerGroupDescribeRequest{Groups: []string{"k", "g"}},
 	}
+}
+
+// consumerJoin joins a group of KIP-848 and reads t.
+func consumerJoin(group string) *kmsg.ConsumerGroupHeartbeatRequest {
+	r := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+	r.Group, r.RebalanceTimeoutMillis, r.SubscribedTopicNames = group, 60_000, []string{"t"}
+	r.Topics = []kmsg.ConsumerGroupHeartbeatRequestTopic{}
+	return r
 }
 
 // joinRequestOf joins as a consumer.
@@ -373,4 +383,48 @@ func TestGroupDetail(t *testing.T) {
 			t.Errorf("client %s gets our fields in version %d", clientID, version)
 		}
 	}
+}
+
+// TestConsumerGroup: a member of KIP-848 joins, is given its partitions, commits by
+// its epoch, is described, and leaves; what is wrong is told in Kafka's codes.
+func TestConsumerGroup(t *testing.T) {
+	c := groupCluster(t)
+	join := consumerJoin("k")
+	joined := ask[*kmsg.ConsumerGroupHeartbeatResponse](c, join)
+	wantCode(t, "join", joined.ErrorCode, wire.None)
+	if joined.MemberEpoch < 1 || joined.MemberID == nil || joined.HeartbeatIntervalMillis != 5000 || joined.Assignment == nil ||
+		len(joined.Assignment.Topics) != 1 || len(joined.Assignment.Topics[0].Partitions) != 2 {
+		t.Fatalf("joined as %+v, want an epoch, an id, 5000 ms and both partitions of t", joined)
+	}
+	member := *joined.MemberID
+	beat := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+	beat.Group, beat.MemberID, beat.MemberEpoch = "k", member, joined.MemberEpoch
+	if again := ask[*kmsg.ConsumerGroupHeartbeatResponse](c, beat); again.ErrorCode != 0 || again.Assignment != nil {
+		t.Errorf("a heartbeat answers %+v, want nothing new", again)
+	}
+	beat.MemberEpoch++
+	wantCode(t, "heartbeat of another epoch", ask[*kmsg.ConsumerGroupHeartbeatResponse](c, beat).ErrorCode, wire.FencedMemberEpoch)
+	join.ServerAssignor = text("random")
+	wantCode(t, "unknown assignor", ask[*kmsg.ConsumerGroupHeartbeatResponse](c, join).ErrorCode, wire.UnsupportedAssignor)
+
+	join.ServerAssignor, join.Version, join.MemberID, join.SubscribedTopicRegex = nil, 1, "chosen", text("t.*")
+	wantCode(t, "a regular expression", ask[*kmsg.ConsumerGroupHeartbeatResponse](c, join).ErrorCode, wire.InvalidRegularExpression)
+
+	commit := commitOf("k", 5)
+	commit.MemberID, commit.Generation = member, joined.MemberEpoch
+	wantCode(t, "commit", ask[*kmsg.OffsetCommitResponse](c, commit).Topics[0].Partitions[0].ErrorCode, wire.None)
+	for version := int16(0); version <= 1; version++ {
+		d := ask[*kmsg.ConsumerGroupDescribeResponse](c, &kmsg.ConsumerGroupDescribeRequest{Version: version, Groups: []string{"k", "nobody"}}).Groups
+		if d[0].State != "Stable" || len(d[0].Members) != 1 || d[0].Members[0].MemberID != member ||
+			len(d[0].Members[0].Assignment.TopicPartitions) != 1 || d[0].Members[0].Assignment.TopicPartitions[0].Topic != "t" {
+			t.Errorf("described in version %d as %+v, want Stable, with the member and its partitions of t", version, d[0])
+		}
+		wantCode(t, "description of no group", d[1].ErrorCode, wire.GroupIDNotFound)
+	}
+	list := ask[*kmsg.ListGroupsResponse](c, &kmsg.ListGroupsRequest{Version: 5, TypesFilter: []string{"consumer"}})
+	if len(list.Groups) != 1 || list.Groups[0].Group != "k" || list.Groups[0].GroupType != "consumer" {
+		t.Errorf("listed are %+v, want k of type consumer", list.Groups)
+	}
+	beat.MemberEpoch = -1
+	wantCode(t, "leave", ask[*kmsg.ConsumerGroupHeartbeatResponse](c, beat).ErrorCode, wire.None)
 }

@@ -50,6 +50,8 @@ var table = named([]row{
 	{key: 44, min: 0, max: 1, handle: body(incrementalAlterConfigs)},
 	{key: 47, min: 0, max: 0, handle: later(offsetDelete)},
 	{key: 60, min: 0, max: 1, handle: body(describeCluster)},
+	{key: 68, min: 0, max: 1, handle: later(consumerGroupHeartbeat), note: "a regular expression for the broker to evaluate is refused; librdkafka does not speak 0"},
+	{key: 69, min: 0, max: 1, handle: later(consumerGroupDescribe)},
 })
 
 // byKey indexes table; keys are small.

@@ -15,6 +15,10 @@ type Groups struct {
 	InitialRebalanceDelay time.Duration
 	// MaxSize is group.max.size.
 	MaxSize int32
+	// ConsumerSessionTimeout, ConsumerHeartbeatInterval and ConsumerMaxSize are
+	// group.consumer.*: of groups of KIP-848, in which the broker decides on them.
+	ConsumerSessionTimeout, ConsumerHeartbeatInterval time.Duration
+	ConsumerMaxSize                                   int32
 	// TimeoutRule is TimeoutRuleRebalance or TimeoutRuleSession.
 	TimeoutRule string
 	// Retention is offsets.retention.minutes, RetentionCheckInterval
@@ -53,6 +57,12 @@ var groupDefs = []Def{
 		"How long the first member of an empty group waits for others, so that they share the first assignment; each one that comes has the group wait that long again, up to the rebalance timeout.", lasting(0)),
 	broker("group.max.size", func(b *Broker) *int32 { return &b.Groups.MaxSize }, integer, fmt.Sprint(noLimit),
 		"Members that a group may have.", atLeast[int32](1)),
+	broker("group.consumer.session.timeout.ms", func(b *Broker) *time.Duration { return &b.Groups.ConsumerSessionTimeout }, millis, "45000",
+		"Session of members that speak the new protocol (group.protocol=consumer, KIP-848).", lasting(time.Millisecond)),
+	broker("group.consumer.heartbeat.interval.ms", func(b *Broker) *time.Duration { return &b.Groups.ConsumerHeartbeatInterval }, millis, "5000",
+		"How often such members are told to heartbeat; by it they learn of new assignments.", lasting(time.Millisecond)),
+	broker("group.consumer.max.size", func(b *Broker) *int32 { return &b.Groups.ConsumerMaxSize }, integer, fmt.Sprint(noLimit),
+		"Members that a group of the new protocol may have.", atLeast[int32](1)),
 	broker("offsets.retention.minutes", func(b *Broker) *time.Duration { return &b.Groups.Retention }, minutes, "10080",
 		"How long committed offsets are kept once nobody uses them: counted from when their group lost its last member, or from the commit where there are no members or none reads the topic.", lasting(time.Minute)),
 	broker("offsets.retention.check.interval.ms", func(b *Broker) *time.Duration { return &b.Groups.RetentionCheckInterval }, millis, "600000",
@@ -76,6 +86,10 @@ func (g *Groups) check() error {
 	if g.MinSessionTimeout > g.MaxSessionTimeout {
 		return fmt.Errorf("group.min.session.timeout.ms: %d is more than group.max.session.timeout.ms %d",
 			g.MinSessionTimeout.Milliseconds(), g.MaxSessionTimeout.Milliseconds())
+	}
+	if g.ConsumerHeartbeatInterval >= g.ConsumerSessionTimeout {
+		return fmt.Errorf("group.consumer.heartbeat.interval.ms: %d is not less than group.consumer.session.timeout.ms %d",
+			g.ConsumerHeartbeatInterval.Milliseconds(), g.ConsumerSessionTimeout.Milliseconds())
 	}
 	return nil
 }

@@ -72,6 +72,7 @@ func groupOptions(c *config.Groups) group.Options {
 	o.MinSessionTimeout, o.MaxSessionTimeout = c.MinSessionTimeout, c.MaxSessionTimeout
 	o.InitialRebalanceDelay, o.MaxSize = c.InitialRebalanceDelay, int(c.MaxSize)
 	o.MaxMetadataBytes, o.OffsetsRetention, o.RetentionInterval = int(c.MetadataBytes), c.Retention, c.RetentionCheckInterval
+	o.ConsumerSessionTimeout, o.ConsumerHeartbeatInterval, o.ConsumerMaxSize = c.ConsumerSessionTimeout, c.ConsumerHeartbeatInterval, int(c.ConsumerMaxSize)
 	if c.TimeoutRule == config.TimeoutRuleSession {
 		o.TimeoutRule = group.LargestSessionTimeout
 	}

@@ -51,6 +51,7 @@ func TestGroupOptions(t *testing.T) {
 		t.Errorf("defaults (-core +config):\n%s", diff)
 	}
 	for _, name := range []string{"group.min.session.timeout.ms", "group.max.session.timeout.ms", "group.initial.rebalance.delay.ms", "group.max.size",
+		"group.consumer.session.timeout.ms", "group.consumer.heartbeat.interval.ms", "group.consumer.max.size",
 		"offset.metadata.max.bytes", "offsets.retention.minutes", "offsets.retention.check.interval.ms"} {
 		if cmp.Equal(defaults, options(map[string]string{name: "12345"})) {
 			t.Errorf("%s does not reach the core", name)

@@ -47,10 +47,15 @@ func (t *Topic) Partition(index int32) (p Partition, ok bool) {
 
 // View is the cluster at one moment. It is immutable.
 type View struct {
+	version int64
 	brokers []Broker
 	byName  map[string]*Topic
 	byID    map[[16]byte]*Topic
 }
+
+// Version grows with every change, so that two views of one Cache with one version
+// are the same.
+func (v *View) Version() int64 { return v.version }
 
 // Brokers lists the live brokers by id; the slice is shared and read-only.
 func (v *View) Brokers() []Broker { return v.brokers }
@@ -162,6 +167,7 @@ func (c *Cache) change(f func(*View)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next := *c.view.Load()
+	next.version++
 	f(&next)
 	c.view.Store(&next)
 }

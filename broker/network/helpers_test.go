@@ -78,6 +78,10 @@ func shutdown(t testing.TB, s *Server) {
 	}
 }
 
+// patience is how long a test waits for what must happen: only a broken server makes
+// it wait so long, however busy the machine.
+const patience = 2 * time.Minute
+
 // peer is a client connection of a test.
 type peer struct {
 	t testing.TB
@@ -97,8 +101,7 @@ func dial(t testing.TB, s *Server) *peer {
 func newPeer(t testing.TB, c net.Conn) *peer {
 	t.Helper()
 	t.Cleanup(func() { _ = c.Close() })
-	// Only a broken server makes a test wait this long.
-	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	return &peer{t, c, bufio.NewReader(c)}

@@ -66,10 +66,10 @@ func TestHalfFramesAndSilence(t *testing.T) {
 // until waits for what another goroutine is about to do.
 func until(t testing.TB, reached func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !reached() {
 		if time.Now().After(deadline) {
-			t.Fatal("not reached within 20 s")
+			t.Fatalf("not reached within %v", patience)
 		}
 		runtime.Gosched()
 	}
@@ -219,7 +219,7 @@ func (s *Server) readerWaits() bool {
 // TestInFlightBudget: many producers of large frames share a budget that holds
 // few of them, and all get through.
 func TestInFlightBudget(t *testing.T) {
-	const budget, frame, producers, each = 4 << 20, 1 << 20, 20, 10
+	const budget, frame, producers, each = 1 << 20, 256 << 10, 20, 10
 	var mu sync.Mutex
 	var most int64
 	var s *Server

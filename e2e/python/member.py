@@ -1,6 +1,6 @@
 """A member of a group: prints partition and offset of each record, then commits, until SIGTERM.
 
-usage: member.py kafka-python|confluent BOOTSTRAP GROUP TOPIC
+usage: member.py kafka-python|confluent|confluent-848 BOOTSTRAP GROUP TOPIC
 """
 import signal
 import sys
@@ -32,12 +32,18 @@ def kafka_python(bootstrap, group, topic):
     consumer.close()
 
 
-def confluent(bootstrap, group, topic):
+def confluent_848(bootstrap, group, topic):
+    confluent(bootstrap, group, topic, {"group.protocol": "consumer"})
+
+
+CLASSIC = {"session.timeout.ms": 1000, "heartbeat.interval.ms": 200}
+
+
+def confluent(bootstrap, group, topic, protocol=CLASSIC):
     from confluent_kafka import Consumer, KafkaError, KafkaException
 
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest",
-                         "enable.auto.commit": False, "session.timeout.ms": 1000, "heartbeat.interval.ms": 200,
-                         "max.poll.interval.ms": 5000})
+                         "enable.auto.commit": False, "max.poll.interval.ms": 5000, **protocol})
     consumer.subscribe([topic])
     while not ended:
         got = False
@@ -51,11 +57,12 @@ def confluent(bootstrap, group, topic):
                 consumer.commit(asynchronous=False)
         except KafkaException as e:
             if e.args[0].code() not in (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID,
-                                        KafkaError.REBALANCE_IN_PROGRESS, KafkaError._NO_OFFSET):
+                                        KafkaError.REBALANCE_IN_PROGRESS, KafkaError._NO_OFFSET,
+                                        KafkaError.STALE_MEMBER_EPOCH, KafkaError._ASSIGNMENT_LOST):
                 raise
     consumer.close()
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, end)
-    {"kafka-python": kafka_python, "confluent": confluent}[sys.argv[1]](*sys.argv[2:])
+    {"kafka-python": kafka_python, "confluent": confluent, "confluent-848": confluent_848}[sys.argv[1]](*sys.argv[2:])

@@ -6,6 +6,7 @@
 //
 //	key  0, 1   OffsetCommitKey    value 0 to 4   OffsetCommitValue
 //	key  2      GroupMetadataKey   value 0 to 4   GroupMetadataValue
+//	key  3 to 8 ConsumerGroup…Key  value 0        those of KIP-848 (consumers.go)
 //
 // A null value is a tombstone. Every version is read. Written are an offset's
 // version 3, 1 where the client said when it expires, 4 where its topic's id is
@@ -59,8 +60,9 @@ func (Groups) Encode(r group.Record) (key, value []byte) {
 		}
 		return k.AppendTo(nil), value
 	}
-	invariant.Check(false, "no format for a record of type %T", r)
-	return nil, nil
+	key, value = encodeConsumer(r)
+	invariant.Check(key != nil, "no format for a record of type %T", r)
+	return key, value
 }
 
 func offsetValue(r *group.OffsetRecord) []byte {
@@ -94,7 +96,7 @@ func groupValue(r *group.GroupRecord) []byte {
 }
 
 // Decode copies what it keeps. ok is false for keys of other kinds, such as those
-// of KIP-848; the error is ErrMalformed.
+// of share groups; the error is ErrMalformed.
 func (Groups) Decode(key, value []byte) (r group.Record, ok bool, err error) {
 	version, err := versionOf("key", key)
 	if err != nil {
@@ -105,6 +107,8 @@ func (Groups) Decode(key, value []byte) (r group.Record, ok bool, err error) {
 		r, err = decodeOffset(key, value)
 	case groupKey:
 		r, err = decodeGroup(key, value)
+	case consumerGroupKey, consumerMemberKey, targetEpochKey, targetKey, currentKey:
+		r, err = decodeConsumer(version, key, value)
 	default:
 		return nil, false, nil
 	}

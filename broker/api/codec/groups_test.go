@@ -37,6 +37,22 @@ var samples = []struct {
 				Subscription: []byte{}, Assignment: []byte{}},
 		}}},
 	{"empty group", &group.GroupRecord{Group: "billing", ProtocolType: "consumer", Generation: 6, TimestampMs: 1_700_000_000_001}},
+	{"consumer group", &group.ConsumerGroupRecord{Group: "billing", Epoch: 4, MetadataHash: 0x0102030405060708}},
+	{"consumer group without a hash", &group.ConsumerGroupRecord{Group: "billing", Epoch: 4}},
+	{"consumer group's tombstone", &group.ConsumerGroupRecord{Group: "billing", Tombstone: true}},
+	{"consumer", &group.ConsumerMemberRecord{Group: "billing", Member: "m", InstanceID: "i", RackID: "r", ClientID: "c", ClientHost: "/127.0.0.1",
+		RebalanceTimeoutMs: 300_000, Topics: []string{"orders", "returns"}, Assignor: "uniform"}},
+	{"plain consumer", &group.ConsumerMemberRecord{Group: "billing", Member: "m", ClientID: "c", ClientHost: "h", RebalanceTimeoutMs: 1}},
+	{"consumer's tombstone", &group.ConsumerMemberRecord{Group: "billing", Member: "m", Tombstone: true}},
+	{"target epoch", &group.TargetEpochRecord{Group: "billing", Epoch: 4}},
+	{"target epoch's tombstone", &group.TargetEpochRecord{Group: "billing", Tombstone: true}},
+	{"target", &group.TargetRecord{Group: "billing", Member: "m", Partitions: []group.TopicPartitions{
+		{TopicID: [16]byte{1}, Partitions: []int32{0, 2}}, {TopicID: [16]byte{2}, Partitions: []int32{1}}}}},
+	{"target's tombstone", &group.TargetRecord{Group: "billing", Member: "m", Tombstone: true}},
+	{"current", &group.CurrentRecord{Group: "billing", Member: "m", Epoch: 4, PreviousEpoch: 3, State: group.MemberRevoking,
+		Assigned: []group.TopicPartitions{{TopicID: [16]byte{1}, Partitions: []int32{0}}},
+		Revoking: []group.TopicPartitions{{TopicID: [16]byte{1}, Partitions: []int32{2}}}}},
+	{"current's tombstone", &group.CurrentRecord{Group: "billing", Member: "m", Tombstone: true}},
 	{"group's tombstone", &group.GroupRecord{Group: "billing", Tombstone: true}},
 }
 
@@ -117,20 +133,23 @@ func unhex(t *testing.T, s string) []byte {
 
 func TestStrangeRecords(t *testing.T) {
 	key, value := Groups{}.Encode(samples[0].record)
-	for _, version := range []byte{3, 8, 16, 200} { // KIP-848 and what may come
+	for _, version := range []byte{4, 9, 16, 200} { // a former one of KIP-848, and what may come
 		if _, ok, err := (Groups{}).Decode(append([]byte{0, version}, key[2:]...), value); ok || err != nil {
 			t.Errorf("key of version %d: ok %v, %v, want it passed over", version, ok, err)
 		}
 	}
 	for name, bad := range map[string][2][]byte{
-		"no key":                  {nil, value},
-		"a key of one byte":       {{0}, value},
-		"a key cut off":           {key[:len(key)-1], value},
-		"an empty value":          {key, {}},
-		"a value cut off":         {key, value[:len(value)-1]},
-		"a value of version 5":    {key, append([]byte{0, 5}, value[2:]...)},
-		"a value of version -1":   {key, append([]byte{0xff, 0xff}, value[2:]...)},
-		"a group's value cut off": {{0, 2, 0, 1, 'g'}, {0, 3, 0}},
+		"no key":                            {nil, value},
+		"a key of one byte":                 {{0}, value},
+		"a key cut off":                     {key[:len(key)-1], value},
+		"an empty value":                    {key, {}},
+		"a value cut off":                   {key, value[:len(value)-1]},
+		"a value of version 5":              {key, append([]byte{0, 5}, value[2:]...)},
+		"a value of version -1":             {key, append([]byte{0xff, 0xff}, value[2:]...)},
+		"a consumer's key without a member": {{0, 5, 0, 1, 'g'}, nil},
+		"a consumer's value cut off":        {{0, 3, 0, 1, 'g'}, {0, 0, 0, 0}},
+		"partitions that are not there":     {{0, 7, 0, 1, 'g', 0, 1, 'm'}, {0, 0, 0xff, 0xff, 0xff, 0xff, 0x07}},
+		"a group's value cut off":           {{0, 2, 0, 1, 'g'}, {0, 3, 0}},
 	} {
 		if _, _, err := (Groups{}).Decode(bad[0], bad[1]); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: got %v, want ErrMalformed", name, err)

@@ -14,7 +14,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * A member of a group: prints partition and offset of each record, then commits, until it is told to end.
- * usage: Member BOOTSTRAP GROUP TOPIC ASSIGNOR [INSTANCE]
+ * usage: Member BOOTSTRAP GROUP TOPIC ASSIGNOR [INSTANCE]; an ASSIGNOR in lower case is the broker's
  */
 public final class Member {
     private Member() {}
@@ -23,14 +23,19 @@ public final class Member {
         Properties p = new Properties();
         p.put("bootstrap.servers", args[0]);
         p.put("group.id", args[1]);
-        p.put("partition.assignment.strategy", "org.apache.kafka.clients.consumer." + args[3]);
+        if (args[3].equals("uniform") || args[3].equals("range")) { // KIP-848: the broker assigns and sets the times
+            p.put("group.protocol", "consumer");
+            p.put("group.remote.assignor", args[3]);
+        } else {
+            p.put("partition.assignment.strategy", "org.apache.kafka.clients.consumer." + args[3]);
+            p.put("session.timeout.ms", "1000");
+            p.put("heartbeat.interval.ms", "200");
+        }
         if (args.length > 4) {
             p.put("group.instance.id", args[4]);
         }
         p.put("enable.auto.commit", "false");
         p.put("auto.offset.reset", "earliest");
-        p.put("session.timeout.ms", "1000");
-        p.put("heartbeat.interval.ms", "200");
         p.put("max.poll.interval.ms", "5000");
         p.put("key.deserializer", ByteArrayDeserializer.class.getName());
         p.put("value.deserializer", ByteArrayDeserializer.class.getName());
