@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"tidemark/commitlog/cleaner"
-	"tidemark/commitlog/index"
 	"tidemark/internal/invariant"
 	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
@@ -196,7 +195,7 @@ func (r *round) findTransactions() error {
 			if err != nil {
 				return err
 			}
-			if kind, ok := markerKind(b); ok {
+			if kind, _, ok := endMarker(b); ok {
 				r.transactions.Marker(b.ProducerID(), b.LastOffset(), kind)
 			}
 			return nil
@@ -206,22 +205,6 @@ func (r *round) findTransactions() error {
 		}
 	}
 	return nil
-}
-
-// markerKind is what the marker in a control batch says; ok is false for a batch
-// that ends no transaction.
-func markerKind(b record.Batch) (kind record.ControlType, ok bool) {
-	r, err := b.Records(record.Limits{})
-	if err != nil {
-		return 0, false
-	}
-	defer r.Close()
-	var rec record.Record
-	if !r.Next(&rec) {
-		return 0, false
-	}
-	kind, _, err = record.ParseControl(rec.Key, rec.Value)
-	return kind, err == nil && (kind == record.Abort || kind == record.Commit)
 }
 
 // fillMap puts the keys of the dirty section into the map, as many as have room.
@@ -253,99 +236,6 @@ func (r *round) fillMap() error {
 		}
 	}
 	r.report.Keys, r.report.MapFill = r.offsets.Len(), r.offsets.Fill()
-	return nil
-}
-
-// group splits segments into groups that become one segment each: no larger than
-// segment.bytes, with indexes no larger than segment.index.bytes, and without an
-// offset too far behind the base.
-func (r *round) group(segments []*segment) ([][]*segment, error) {
-	var groups [][]*segment
-	var logBytes, offsetBytes, timeBytes int64
-	for i, s := range segments {
-		if err := s.acquire(); err != nil {
-			return nil, err
-		}
-		size := s.size.Load()
-		offsets, times := int64(s.offsets.Entries())*index.OffsetEntrySize, int64(s.times.Entries())*index.TimeEntrySize
-		s.release()
-		last := len(groups) - 1
-		if i > 0 && logBytes+size <= r.options.SegmentBytes &&
-			offsetBytes+offsets <= r.options.IndexMaxBytes && timeBytes+times <= r.options.IndexMaxBytes &&
-			r.view.nextOf(i)-1-groups[last][0].base <= maxRelativeOffset {
-			groups[last] = append(groups[last], s)
-			logBytes, offsetBytes, timeBytes = logBytes+size, offsetBytes+offsets, timeBytes+times
-			continue
-		}
-		groups = append(groups, []*segment{s})
-		logBytes, offsetBytes, timeBytes = size, offsets, times
-	}
-	return groups, nil
-}
-
-// cleanGroup writes what stays of a group to one segment and puts it in their
-// place.
-func (r *round) cleanGroup(group []*segment) error {
-	w, err := r.log.newCleaned(r.options, group[0].base)
-	if err != nil {
-		return r.writeFailed(err)
-	}
-	if err := r.fill(w, group); err != nil {
-		return errors.Join(err, w.discard())
-	}
-	if err := r.log.swap(w, group, r.truncations); err != nil {
-		return err
-	}
-	r.report.SegmentsBefore += len(group)
-	r.report.SegmentsAfter++
-	return nil
-}
-
-func (r *round) fill(w *cleaned, group []*segment) error {
-	for i, s := range group {
-		err := r.eachBatch(s, 0, func(b stored) error {
-			if b.BaseOffset() < w.next {
-				return b.corrupt(fmt.Errorf("offset %d where %d was next: %w", b.BaseOffset(), w.next, record.ErrCorrupt))
-			}
-			w.next = b.NextOffset()
-			before := len(r.out)
-			var err error
-			// The last batch of a segment stays, so that where it ends is known:
-			// a hole before the next segment is damage, in any log.
-			if r.out, err = r.filter.Append(r.out, b.Batch, b.last() && i == len(group)-1); err != nil {
-				return b.corrupt(err)
-			}
-			if len(r.out) > before {
-				w.note(record.Batch(r.out[before:]))
-			}
-			if len(r.out) < r.o.BufferBytes {
-				return nil
-			}
-			return r.flushOut(w)
-		})
-		if err != nil {
-			r.out = r.out[:0]
-			return err
-		}
-	}
-	if err := r.flushOut(w); err != nil {
-		return err
-	}
-	if err := w.seal(); err != nil {
-		return r.writeFailed(err)
-	}
-	return nil
-}
-
-func (r *round) flushOut(w *cleaned) error {
-	out := r.out
-	r.out = r.out[:0]
-	if err := r.goOn(len(out)); err != nil {
-		return err
-	}
-	if err := w.write(out); err != nil {
-		return r.writeFailed(err)
-	}
 	return nil
 }
 

@@ -82,7 +82,7 @@ func abortedLater(b record.Batch, rest []record.Batch) bool {
 		if !m.IsControl() || m.ProducerID() != b.ProducerID() {
 			continue
 		}
-		if kind, ok := markerKind(m); ok {
+		if kind, _, ok := endMarker(m); ok {
 			return kind == record.Abort
 		}
 	}

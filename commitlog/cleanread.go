@@ -24,10 +24,9 @@ func (b stored) corrupt(reason error) error {
 }
 
 // eachBatch calls f for the batches of a sealed segment from position on, in order.
-// Each is held against what is true of a
-// batch there, its checksum too: what is rewritten gets a new one. The segment is
-// in use only while a buffer is read, so that nobody who wants to close it waits
-// for a whole segment. f must not keep b.
+// Each is held against what is true of a batch there, its checksum too: what is
+// rewritten gets a new one. The segment is in use only while a buffer is read, so that
+// nobody who wants to close it waits for a whole segment. f must not keep b.
 func (r *round) eachBatch(s *segment, position int64, f func(b stored) error) error {
 	size, next := s.size.Load(), s.base
 	for position < size {

@@ -43,12 +43,11 @@ func (l *Log) AppendInPlace(head []byte, sizeBytes int64, rest Incoming, leaderE
 	*r = receiving{log: l, options: o, head: head, size: sizeBytes, rest: rest, leaderEpoch: leaderEpoch, nowMs: nowMs}
 	info, taken, err = r.append()
 	*r = receiving{}
-	flush := taken && err == nil && l.flushDue(o)
-	l.mu.Unlock()
-	if flush {
-		err = l.Flush()
+	if !taken {
+		l.mu.Unlock()
+		return info, false, nil
 	}
-	return info, taken, err
+	return info, true, l.endAppend(o, err)
 }
 
 // receivesHead says whether a batch with that beginning and size may be received

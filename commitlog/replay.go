@@ -188,18 +188,18 @@ func (l *Log) reloadProducers() error {
 	return l.loadProducers()
 }
 
-// markerEpoch is the coordinator epoch of the control record in b; ok is false
-// for a control batch that ends no transaction.
-func markerEpoch(b record.Batch) (coordinatorEpoch int32, ok bool) {
+// endMarker is what the transaction marker in a control batch says; ok is false for a
+// batch that ends no transaction.
+func endMarker(b record.Batch) (kind record.ControlType, coordinatorEpoch int32, ok bool) {
 	r, err := b.Records(record.Limits{})
 	if err != nil {
-		return 0, false
+		return 0, 0, false
 	}
 	defer r.Close()
 	var rec record.Record
 	if !r.Next(&rec) {
-		return 0, false
+		return 0, 0, false
 	}
-	kind, coordinatorEpoch, err := record.ParseControl(rec.Key, rec.Value)
-	return coordinatorEpoch, err == nil && (kind == record.Abort || kind == record.Commit)
+	kind, coordinatorEpoch, err = record.ParseControl(rec.Key, rec.Value)
+	return kind, coordinatorEpoch, err == nil && (kind == record.Abort || kind == record.Commit)
 }

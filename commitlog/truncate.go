@@ -243,53 +243,6 @@ func (l *Log) goOnAt(base, start, end int64) error {
 	return l.syncNames()
 }
 
-// resume finds what appending to s, which ends with whole batches, goes on from;
-// s is acquired.
-func (s *segment) resume(o *Options, nowMs int64) (indexer, segmentAge, error) {
-	age := newSegmentAge(o, nowMs)
-	x, _, err := s.resumeIndexes(o.IndexIntervalBytes)
-	if err != nil || s.size.Load() == 0 {
-		return x, age, err
-	}
-	r := s.headers(s.size.Load())
-	defer r.close()
-	h, err := r.read(0)
-	if err != nil {
-		return x, age, err
-	}
-	age.note(0, h.MaxTimestamp())
-	return x, age, nil
-}
-
-// resumeIndexes is what resume says of the indexes; next is the offset behind the
-// last batch. s is acquired, or its mu is held.
-func (s *segment) resumeIndexes(interval int64) (x indexer, next int64, err error) {
-	x, next = newIndexer(s.offsets, s.times, interval), s.base
-	last, _, err := s.offsets.Last()
-	if err != nil {
-		return x, next, err
-	}
-	newest, ok, err := s.times.Last()
-	if err != nil {
-		return x, next, err
-	}
-	if ok {
-		x.newest = newest
-	}
-	x.since = s.size.Load() - last.Position
-	r := s.headers(s.size.Load())
-	defer r.close()
-	for at := last.Position; at < s.size.Load(); {
-		h, err := r.read(at)
-		if err != nil {
-			return x, next, err
-		}
-		x.observe(h)
-		at, next = h.end(), h.NextOffset()
-	}
-	return x, next, nil
-}
-
 // dropNow renames the files of segments at the end of the log, the last first
 // and each durably before the next: a crash on the way must not leave a hole. mu
 // is held.

@@ -101,7 +101,7 @@ func (m *OffsetMap) Latest() int64 { return m.latest }
 // Advance says that every key up to offset is in the map.
 func (m *OffsetMap) Advance(offset int64) { m.latest = max(m.latest, offset) }
 
-// Len is how many keys are in the map, Bytes how much memory it holds.
+// Len is how many keys are in the map.
 func (m *OffsetMap) Len() int { return m.used }
 
 // Bytes is the memory that the map holds.
