@@ -1,6 +1,6 @@
 package replication
 
-import "tidemark/replication/internal/planted"
+import "tidemark/internal/planted"
 
 // fence promises to take nothing from a leader of an epoch below the asked one,
 // and tells how far the log is. The promise is written before it is given. A

@@ -1,6 +1,6 @@
 package replication
 
-import "tidemark/replication/internal/planted"
+import "tidemark/internal/planted"
 
 // following is a replica's state as a follower.
 type following struct {

@@ -3,7 +3,7 @@ package replication
 import (
 	"time"
 
-	"tidemark/replication/internal/planted"
+	"tidemark/internal/planted"
 )
 
 // leading is a replica's state as a leader.

@@ -5,7 +5,7 @@ package replication_test
 import (
 	"testing"
 
-	"tidemark/replication/internal/planted"
+	"tidemark/internal/planted"
 )
 
 // plant does nothing in a sound build.

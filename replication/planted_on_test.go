@@ -5,7 +5,7 @@ package replication_test
 import (
 	"testing"
 
-	"tidemark/replication/internal/planted"
+	"tidemark/internal/planted"
 )
 
 // plant makes the process bad until the test ends.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"tidemark/internal/golden"
+	"tidemark/internal/planted"
 	"tidemark/replication/catalog"
-	"tidemark/replication/internal/planted"
 	"tidemark/replication/internal/scene"
 )
 
@@ -19,7 +19,7 @@ var harm = []string{"LOST", "differs from the leader"}
 // comes out of it well; under the build tag planted the flaw of the story's name
 // does its harm, which the file shows.
 func TestPlantedStories(t *testing.T) {
-	for _, flaw := range planted.All {
+	for _, flaw := range planted.Replication {
 		if flaw == planted.NoControllerEpoch {
 			continue // It takes two controllers: the simulator's.
 		}

@@ -3,7 +3,7 @@ package replication
 import (
 	"slices"
 
-	"tidemark/replication/internal/planted"
+	"tidemark/internal/planted"
 )
 
 // proposal is an ISR on its way to ZooKeeper (Kafka's PendingPartitionChange,

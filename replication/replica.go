@@ -5,7 +5,7 @@ import (
 
 	"tidemark/commitlog/epoch"
 	"tidemark/internal/invariant"
-	"tidemark/replication/internal/planted"
+	"tidemark/internal/planted"
 )
 
 // Replica is the machine that all shipped strategies share: everything about a

@@ -3,8 +3,8 @@ package group
 import (
 	"time"
 
-	"tidemark/coordinator/group/internal/planted"
 	"tidemark/coordinator/shard"
+	"tidemark/internal/planted"
 )
 
 // Commit keeps offsets and replies with a CommitReply. The reply itself may have

@@ -5,7 +5,7 @@ package group
 import (
 	"testing"
 
-	"tidemark/coordinator/group/internal/planted"
+	"tidemark/internal/planted"
 )
 
 // caught has nothing to do in a sound build.

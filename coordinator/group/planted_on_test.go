@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"tidemark/coordinator/group/internal/planted"
+	"tidemark/internal/planted"
 )
 
 // caught plants a flaw and fails unless a random sequence finds it.

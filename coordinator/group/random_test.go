@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"tidemark/coordinator/group/internal/planted"
+	"tidemark/internal/planted"
 )
 
 // sequence is the random run of a seed: a length, then choices.
@@ -53,7 +53,7 @@ func TestPlanted(t *testing.T) {
 	if !planted.Enabled {
 		t.Skip("needs -tags planted")
 	}
-	for _, flaw := range planted.All {
+	for _, flaw := range planted.Groups {
 		t.Run(string(flaw), func(t *testing.T) { caught(t, flaw) })
 	}
 }

@@ -1,6 +1,6 @@
 package group
 
-import "tidemark/coordinator/group/internal/planted"
+import "tidemark/internal/planted"
 
 // reconcile takes a member one step towards its target (CurrentAssignmentBuilder):
 // what it shall not keep it is told to give back; only then it comes to the target's

@@ -3,8 +3,8 @@ package group
 import (
 	"time"
 
-	"tidemark/coordinator/group/internal/planted"
 	"tidemark/coordinator/shard"
+	"tidemark/internal/planted"
 )
 
 // Sync hands a member its assignment, once the leader's sync has brought it. Errors:

@@ -10,8 +10,8 @@
 package allsync
 
 import (
+	"tidemark/internal/planted"
 	"tidemark/replication"
-	"tidemark/replication/internal/planted"
 )
 
 // Name is the strategy's name in configs.

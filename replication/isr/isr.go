@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"time"
 
+	"tidemark/internal/planted"
 	"tidemark/replication"
-	"tidemark/replication/internal/planted"
 )
 
 // Name is the strategy's name in configs.

@@ -17,8 +17,8 @@ import (
 	"fmt"
 	"strings"
 
+	"tidemark/internal/planted"
 	"tidemark/replication"
-	"tidemark/replication/internal/planted"
 )
 
 // Name is the strategy's name in configs.

@@ -1,8 +1,8 @@
 package sim
 
 import (
+	"tidemark/internal/planted"
 	"tidemark/replication"
-	"tidemark/replication/internal/planted"
 )
 
 // checkControllerEpoch is false in the known-bad build that obeys controllers

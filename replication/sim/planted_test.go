@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark/replication/internal/planted"
+	"tidemark/internal/planted"
 )
 
 // within is how many seeds a known-bad build may take to be found.
@@ -24,7 +24,7 @@ func TestPlantedFound(t *testing.T) {
 		known[planted.Flaw(flaw)] = name
 	}
 	defer planted.Plant("")
-	for _, flaw := range planted.All {
+	for _, flaw := range planted.Replication {
 		if known[flaw] == "" {
 			t.Errorf("%s: no seed in testdata/planted.txt", flaw)
 			continue

@@ -5,7 +5,7 @@ package scene_test
 import (
 	"testing"
 
-	"tidemark/replication/internal/planted"
+	"tidemark/internal/planted"
 )
 
 // TestRandomStoriesFindFlaws: what a few hundred random lines can reach, they

@@ -1,13 +1,6 @@
-// Package planted holds the known-bad builds of replication: one flaw each,
-// planted where a careless hand would leave it, so that the simulator can prove
-// that it would find it. They exist only under the build tag planted; in every
-// other build Is is false at compile time and the flaw's code is gone.
 package planted
 
-// Flaw is a known-bad build.
-type Flaw string
-
-// The flaws, by the letter under which the list of faults knows them.
+// The flaws of replication, by the letter under which the list of faults knows them.
 const (
 	// TruncateToHighWatermark: a follower drops what lies over its own high
 	// watermark (before KIP-101).
@@ -47,8 +40,8 @@ const (
 	CommitToEpochStart Flaw = "Q2"
 )
 
-// All are the flaws in the order of the list.
-var All = []Flaw{
+// Replication lists them in that order.
+var Replication = []Flaw{
 	TruncateToHighWatermark, FetchWithoutEpoch, SameLeaderNoTruncation, CommittedSetOnly, JoinBelowEpochStart,
 	NoControllerEpoch, JoinWithoutBrokerEpoch, AckBeforeAppend, HighWatermarkBeforeTruncation, FenceNotSynced,
 	SilentDegrade, NoControlBatch, CommitToEpochStart,
