@@ -1,12 +1,16 @@
 package vfs
 
-import "os"
+import (
+	"os"
 
-// Trial runs do on a new, empty file in dir, which it then closes. An engine asks
-// with it whether the file system does what the engine needs. Each trial has a file
-// of its own, as several may run at once, and the file has no name any more when do
-// gets it: a process that is killed meanwhile leaves nothing behind.
-func Trial(dir string, do func(File) error) error {
+	"tidemark/engines"
+)
+
+// TrialAppend opens an append engine on a new, empty file in dir and appends one byte:
+// an engine asks with it whether the file system does what the engine needs. Each trial
+// has a file of its own, as several may run at once, and the file has no name any more
+// when the engine gets it: a process that is killed meanwhile leaves nothing behind.
+func TrialAppend(dir string, open func(File, int64, engines.AppendOptions) (engines.Appender, error)) error {
 	own, err := os.CreateTemp(dir, ".trial-*")
 	if err != nil {
 		return err
@@ -18,7 +22,14 @@ func Trial(dir string, do func(File) error) error {
 	if err != nil {
 		return err
 	}
-	err = do(f)
-	_ = f.Close() // The trial is over either way.
+	defer func() { _ = f.Close() }() // The trial is over either way.
+	a, err := open(f, 0, engines.AppendOptions{SegmentBytes: 1})
+	if err != nil {
+		return err
+	}
+	_, err = a.Append([][]byte{{1}})
+	if closeErr := a.Close(); err == nil {
+		err = closeErr
+	}
 	return err
 }

@@ -31,28 +31,14 @@ import (
 
 // Spec names the engine.
 func Spec() engines.AppendSpec {
+	// Some file systems refuse O_DIRECT (overlays, tmpfs before Linux 6.6), some
+	// reserve no blocks.
 	return engines.AppendSpec{
 		Name:      "direct",
 		Doc:       "write whole blocks past the page cache with O_DIRECT, the unfinished last one again each time",
-		Available: available,
+		Available: func(dir string) error { return vfs.TrialAppend(dir, open) },
 		Open:      open,
 	}
-}
-
-// available tries the engine on a small file: some file systems refuse O_DIRECT
-// (overlays, tmpfs before Linux 6.6), some reserve no blocks.
-func available(dir string) error {
-	return vfs.Trial(dir, func(f vfs.File) error {
-		a, err := open(f, 0, engines.AppendOptions{SegmentBytes: 1})
-		if err != nil {
-			return err
-		}
-		_, err = a.Append([][]byte{{1}})
-		if closeErr := a.Close(); err == nil {
-			err = closeErr
-		}
-		return err
-	})
 }
 
 // appender implements engines.Appender. All but Flush is confined to one
