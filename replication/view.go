@@ -22,6 +22,21 @@ func (r *Replica) Counted() int64 {
 	return r.end
 }
 
+// SmallestLogEnd is what the leader counts and every peer that counts has: the
+// smallest of their log ends. It is 0 while the ISR is below min.insync.replicas.
+func (r *Replica) SmallestLogEnd(counts func(*Replica, *Peer) bool) int64 {
+	if !r.EnoughInSync() {
+		return 0
+	}
+	to := r.Counted()
+	for i := range r.peers {
+		if p := &r.peers[i]; p.LogEnd < to && counts(r, p) {
+			to = p.LogEnd
+		}
+	}
+	return to
+}
+
 // HighWatermark is the first offset that consumers may not read.
 func (r *Replica) HighWatermark() int64 { return r.hw }
 

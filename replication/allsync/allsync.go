@@ -33,16 +33,7 @@ type rule struct{ replication.Common }
 // AdvanceHighWatermark is the smallest log end of the set; a replica counts from
 // its proposal on.
 func (rule) AdvanceHighWatermark(r *replication.Replica) int64 {
-	if !r.EnoughInSync() {
-		return 0
-	}
-	to, peers := r.Counted(), r.Peers()
-	for i := range peers {
-		if p := &peers[i]; p.LogEnd < to && required(r, p) {
-			to = p.LogEnd
-		}
-	}
-	return to
+	return r.SmallestLogEnd(required)
 }
 
 func required(r *replication.Replica, p *replication.Peer) bool {

@@ -35,16 +35,7 @@ type rule struct{ replication.Common }
 // AdvanceHighWatermark is the smallest log end of the set; it is frozen while
 // the set is below min.insync.replicas.
 func (rule) AdvanceHighWatermark(r *replication.Replica) int64 {
-	if !r.EnoughInSync() {
-		return 0
-	}
-	to, peers := r.Counted(), r.Peers()
-	for i := range peers {
-		if p := &peers[i]; p.LogEnd < to && counts(r, p) {
-			to = p.LogEnd
-		}
-	}
-	return to
+	return r.SmallestLogEnd(counts)
 }
 
 func counts(r *replication.Replica, p *replication.Peer) bool {
