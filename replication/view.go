@@ -28,9 +28,9 @@ func (r *Replica) SmallestLogEnd(counts func(*Replica, *Peer) bool) int64 {
 	if !r.EnoughInSync() {
 		return 0
 	}
-	to := r.Counted()
-	for i := range r.peers {
-		if p := &r.peers[i]; p.LogEnd < to && counts(r, p) {
+	to, peers := r.Counted(), r.Peers()
+	for i := range peers {
+		if p := &peers[i]; p.LogEnd < to && counts(r, p) {
 			to = p.LogEnd
 		}
 	}
