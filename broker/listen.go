@@ -66,10 +66,14 @@ func describeProcess(pid int32) string {
 // explainLock adds to a lock that somebody else holds what to do about it.
 func explainLock(err error) error {
 	var locked *vfs.LockedError
-	if errors.As(err, &locked) {
+	switch {
+	case !errors.As(err, &locked):
+		return err
+	case locked.Owner == vfs.LockOwner():
+		return fmt.Errorf("%w, which is this process: name each directory once, or use another (--set log.dirs=DIR)", err)
+	default:
 		return fmt.Errorf("%w: stop that process, or use another directory (--set log.dirs=DIR)", err)
 	}
-	return err
 }
 
 // advertise is the address that clients are told: the configured host, unless it
