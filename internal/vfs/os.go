@@ -93,11 +93,11 @@ func openOS(name string, flags int) (File, error) {
 
 // Size implements File.
 func (f *osFile) Size() (int64, error) {
-	st, err := f.Stat()
-	if err != nil {
-		return 0, err
+	var st unix.Stat_t // os.File's own would be allocated.
+	if err := retryInterrupted(func() error { return unix.Fstat(f.fd, &st) }); err != nil {
+		return 0, &os.PathError{Op: "fstat", Path: f.Name(), Err: err}
 	}
-	return st.Size(), nil
+	return st.Size, nil
 }
 
 // Sync implements File with fdatasync(2), which writes the size too when it

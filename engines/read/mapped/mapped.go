@@ -130,7 +130,7 @@ func (c *sending) WriteTo(w io.Writer) (n int64, err error) {
 		sent, err = conn.Write(c.mapping.Bytes(c.position, c.unsent))
 		n = int64(sent)
 	} else {
-		n, err = chunk.Copy(w, copier{c.mapping, c.reader.file}, c.position, c.unsent)
+		n, err = chunk.Copy(w, (*copier)(c), c.position, c.unsent)
 		c.fallback += n
 	}
 	c.position += n
@@ -141,19 +141,16 @@ func (c *sending) WriteTo(w io.Writer) (n int64, err error) {
 	return n, err
 }
 
-// copier reads a mapping within the bounds that the chunk was checked for.
-type copier struct {
-	mapping *vfs.Mapping
-	file    engines.File
-}
+// copier is a chunk whose mapping is read, within the bounds that were checked for it.
+type copier sending
 
 // ReadAt implements io.ReaderAt.
-func (c copier) ReadAt(p []byte, position int64) (int, error) {
+func (c *copier) ReadAt(p []byte, position int64) (int, error) {
 	if err := c.mapping.CopyOut(p, position); err != nil {
 		return 0, err
 	}
 	// Where the file was cut, the rest of the page has become zeros.
-	size, err := c.file.Size()
+	size, err := c.reader.file.Size()
 	if err != nil {
 		return 0, err
 	}
