@@ -10,6 +10,7 @@ import (
 
 	"tidemark/commitlog"
 	"tidemark/commitlog/checkpoint"
+	"tidemark/internal/vfs"
 )
 
 // open claims the partition's log from those found at start, or creates it.
@@ -73,11 +74,11 @@ func (m *Manager) adopt(f *foundLog, id ID, c TopicConfig) error {
 	}
 	end := f.log.LogEndOffset()
 	start, dirty := f.log.LogStartOffset(), f.log.FirstDirty()
-	if err := f.log.Close(); err != nil {
+	err := f.log.Close()
+	if err != nil && !vfs.IsFull(err) { // What did not fit is made anew, as after an unclean stop.
 		return err
 	}
-	var err error
-	f.log, err = m.openLog(f.dir, id, c, commitlog.OpenState{CleanShutdown: true, RecoveryPoint: end, LogStartOffset: start, FirstDirty: dirty})
+	f.log, err = m.openLog(f.dir, id, c, commitlog.OpenState{CleanShutdown: err == nil, RecoveryPoint: end, LogStartOffset: start, FirstDirty: dirty})
 	return err
 }
 

@@ -55,11 +55,14 @@ func TestStartOnAFullDisk(t *testing.T) {
 				}
 			}
 			ballast := fill(t, disk)
+			known := h.configs
+			h.configs = map[string]TopicConfig{} // As before the controller has told.
 			h.Manager = New(h.o)
 			if err := h.Open(context.Background()); err != nil {
 				t.Fatalf("start on a full disk: %v", err)
 			}
 			defer h.close()
+			h.configs = known
 			for _, topic := range topics {
 				h.lead(topic, 1, 1)
 				p := h.Partition(topic, 0)
