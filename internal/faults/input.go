@@ -57,7 +57,7 @@ var security = Area{Letter: "S", Title: "Security", Faults: []Fault{
 		[]string{"broker/api.TestTopicNames", "broker/replica.TestScanLeavesStrangersAlone", "broker/replica.TestApplySkipsOldStates"}},
 	{"S07", "produce to an internal topic; create, grow, delete it",
 		"refused to clients",
-		[]string{"broker/api.TestProduceInternalTopic", "broker/api.TestDeleteTopics", "broker/api.TestCreatePartitions", "broker/api.TestCreateTopicsRefusals"}},
+		[]string{"broker/api.TestProduceInternalTopic", "broker/api.TestClientsDoNotWriteOffsets", "broker/api.TestDeleteTopics", "broker/api.TestCreatePartitions", "broker/api.TestCreateTopicsRefusals"}},
 }}
 
 var overload = Area{Letter: "O", Title: "Overload", Faults: []Fault{
