@@ -428,3 +428,18 @@ func TestConsumerGroup(t *testing.T) {
 	beat.MemberEpoch = -1
 	wantCode(t, "leave", ask[*kmsg.ConsumerGroupHeartbeatResponse](c, beat).ErrorCode, wire.None)
 }
+
+// TestOffsetsOfDeletedTopic: a topic that is made again under the name of a deleted
+// one does not begin where the other ended.
+func TestOffsetsOfDeletedTopic(t *testing.T) {
+	c := groupCluster(t)
+	ask[*kmsg.OffsetCommitResponse](c, commitOf("h", 5))
+	if err := c.control.DeleteTopic(t.Context(), "t"); err != nil {
+		t.Fatal(err)
+	}
+	c.topic("t", 2)
+	fetch := &kmsg.OffsetFetchRequest{Version: 7, Group: "h", Topics: []kmsg.OffsetFetchRequestTopic{{Topic: "t", Partitions: []int32{0}}}}
+	if got := ask[*kmsg.OffsetFetchResponse](c, fetch).Topics[0].Partitions[0].Offset; got != -1 {
+		t.Errorf("the new topic has offset %d of the old one, want none", got)
+	}
+}

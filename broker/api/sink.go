@@ -84,6 +84,7 @@ func (k *Sink) forget(removed map[string]int) {
 		}
 	}
 	k.metadata.Remove(names...)
+	k.groups.TopicsDeleted(names)
 }
 
 // ConfigChanged puts a topic's or a broker's dynamic configuration into force.
