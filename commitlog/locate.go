@@ -19,12 +19,14 @@ type place struct {
 	base, last     int64
 	// newest is the batch's largest timestamp.
 	newest int64
+	// emptied: compaction left the batch no record.
+	emptied bool
 }
 
 func (p place) end() int64 { return p.position + p.size }
 
 func placeOf(h header) place {
-	return place{position: h.position, size: h.size, base: h.BaseOffset(), last: h.LastOffset(), newest: h.MaxTimestamp()}
+	return place{position: h.position, size: h.size, base: h.BaseOffset(), last: h.LastOffset(), newest: h.MaxTimestamp(), emptied: h.Count() == 0}
 }
 
 // headers reads batch headers of the segment up to end; the segment is acquired.

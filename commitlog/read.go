@@ -16,6 +16,10 @@ type ReadInfo struct {
 	Bytes int64
 	// SegmentBase and Position say where the chunk starts.
 	SegmentBase, Position int64
+	// NoRecords: compaction has emptied all batches of the chunk. NextOffset is the
+	// offset after them.
+	NoRecords  bool
+	NextOffset int64
 	// LogStartOffset and LogEndOffset are those at the time of the read.
 	LogStartOffset, LogEndOffset int64
 }
@@ -125,6 +129,11 @@ func (l *Log) readSegment(v *view, i int, info *ReadInfo, offset, maxBytes, boun
 			return false, err
 		}
 	}
+	if first.emptied {
+		if info.NoRecords, info.NextOffset, err = s.noRecords(first.position, limit); err != nil {
+			return false, err
+		}
+	}
 	chunk, err := s.reader.Chunk(first.position, limit-first.position)
 	if err != nil {
 		return false, err
@@ -133,6 +142,21 @@ func (l *Log) readSegment(v *view, i int, info *ReadInfo, offset, maxBytes, boun
 	info.Chunk, info.Bytes = chunk, limit-first.position
 	info.SegmentBase, info.Position = s.base, first.position
 	return true, nil
+}
+
+// noRecords says whether no batch between two positions has a record, and which
+// offset comes after them. The segment is acquired.
+func (s *segment) noRecords(from, to int64) (none bool, next int64, err error) {
+	r := s.headers(to)
+	defer r.close()
+	for at := from; at < to; {
+		h, err := r.read(at)
+		if err != nil || h.Count() > 0 {
+			return false, 0, err
+		}
+		at, next = h.end(), h.NextOffset()
+	}
+	return true, next, nil
 }
 
 // limit is where a read that starts with first ends: a batch boundary at most

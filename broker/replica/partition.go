@@ -249,6 +249,12 @@ func (p *Partition) Read(r ReadRequest) (chunk engines.Chunk, o Offsets, err err
 		return nil, o, nil
 	}
 	info, err := p.log.Read(r.Offset, r.MaxBytes, bound, r.WholeBatch)
+	for err == nil && info.NoRecords && r.Isolation != ReadAll && info.NextOffset < bound {
+		// librdkafka takes a response without a record for one that was too small,
+		// and after ten of them gives up; a segment may have nothing else.
+		info.Chunk.Release()
+		info, err = p.log.Read(info.NextOffset, r.MaxBytes, bound, r.WholeBatch)
+	}
 	if err != nil {
 		return nil, o, p.failed("read", err)
 	}
