@@ -144,7 +144,7 @@ func (s *segment) resume(o *Options, nowMs int64) (indexer, segmentAge, error) {
 // last batch. s is acquired, or its mu is held.
 func (s *segment) resumeIndexes(interval int64) (x indexer, next int64, err error) {
 	x, next = newIndexer(s.offsets, s.times, interval), s.base
-	last, _, err := s.offsets.Last()
+	last, indexed, err := s.offsets.Last()
 	if err != nil {
 		return x, next, err
 	}
@@ -160,8 +160,12 @@ func (s *segment) resumeIndexes(interval int64) (x indexer, next int64, err erro
 	defer r.close()
 	for at := last.Position; at < s.size.Load(); {
 		h, err := r.read(at)
+		byIndex := indexed && at == last.Position
+		if err == nil && byIndex {
+			err = s.checkEntry(h, last)
+		}
 		if err != nil {
-			return x, next, err
+			return x, next, s.blame(err, byIndex)
 		}
 		x.observe(h)
 		at, next = h.end(), h.NextOffset()

@@ -17,6 +17,11 @@ func (l *Log) repairActive(v *view, s *segment) error {
 	if l.view.active() != s || l.stale(v) {
 		return errIndexLies
 	}
+	return l.refillActive(s)
+}
+
+// refillActive is repairActive of s, the active segment; maintenance and mu are held.
+func (l *Log) refillActive(s *segment) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(); err != nil {

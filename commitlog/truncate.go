@@ -101,6 +101,11 @@ func (l *Log) truncateTo(offset int64) error {
 	v := l.view
 	i := v.floor(offset)
 	position, err := v.positionIn(i, offset)
+	if errors.Is(err, errIndexLies) {
+		if err = l.remakeIndexes(v.segments[i]); err == nil {
+			position, err = v.positionIn(i, offset)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -134,6 +139,16 @@ func (l *Log) truncateTo(offset int64) error {
 		return err
 	}
 	return l.reloadProducers()
+}
+
+// remakeIndexes makes the indexes of s anew; maintenance and mu are held.
+func (l *Log) remakeIndexes(s *segment) error {
+	if s == l.view.active() {
+		return l.refillActive(s)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rebuildIndexes()
 }
 
 // offsetAt is the log end offset once segments[i] ends at position: offset,
@@ -214,6 +229,12 @@ func (l *Log) cutFiles(s *segment, position, end int64) (next int64, err error) 
 		return 0, err
 	}
 	x, next, err := s.resumeIndexes(s.indexInterval)
+	if errors.Is(err, errIndexLies) {
+		x = newIndexer(s.offsets, s.times, s.indexInterval)
+		if err = s.refill(&x, position); err == nil {
+			x, next, err = s.resumeIndexes(s.indexInterval)
+		}
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -204,6 +204,24 @@ func TestLookUpBesideAnAppend(t *testing.T) {
 	}
 }
 
+// harmIndexes makes the second entry of each offset index of spaced batches wrong, and
+// returns the first index as it was.
+func (w *world) harmIndexes() (name string, whole []byte) {
+	w.t.Helper()
+	for _, n := range w.names() {
+		if _, suffix, ok := ParseFileName(n); !ok || suffix != IndexSuffix || len(w.content(n)) < 3*8 {
+			continue
+		}
+		if name == "" {
+			name, whole = n, w.content(n)
+		}
+		harmed := w.content(n)
+		harmed[8+7]++ // Its position.
+		w.overwrite(n, harmed)
+	}
+	return name, whole
+}
+
 // TestLookUpMendsAnIndex: a lookup by time that meets a wrong entry in the index of a
 // sealed segment has it rebuilt, as a read does.
 func TestLookUpMendsAnIndex(t *testing.T) {
@@ -214,17 +232,7 @@ func TestLookUpMendsAnIndex(t *testing.T) {
 		w.mustAppend(spaced(i), 0)
 	}
 	w.close()
-	var name string
-	for _, n := range w.names() {
-		if strings.HasSuffix(n, IndexSuffix) && !strings.HasSuffix(n, TimeIndexSuffix) {
-			name = n
-			break
-		}
-	}
-	whole := w.content(name)
-	harmed := bytes.Clone(whole)
-	harmed[8+7]++ // The position in the second entry.
-	w.overwrite(name, harmed)
+	name, whole := w.harmIndexes()
 	w.open()
 	for offset := int64(0); offset < w.LogEndOffset(); offset++ {
 		if found, ok, err := w.OffsetForTimestamp(timeOf(offset)); err != nil || !ok || found.Offset != offset {
@@ -234,5 +242,28 @@ func TestLookUpMendsAnIndex(t *testing.T) {
 	w.close()
 	if !bytes.Equal(w.content(name), whole) {
 		t.Error("the index was not rebuilt")
+	}
+}
+
+// TestTruncationMendsAnIndex: a truncation that meets a wrong index entry has the index
+// made anew. It is no reason to give up the log, and with it the log directory.
+func TestTruncationMendsAnIndex(t *testing.T) {
+	for offset := int64(1); offset < 23*perBatch; offset++ {
+		w := newWorld(t)
+		w.o.IndexIntervalBytes = 0
+		w.open()
+		for i := range int64(23) {
+			w.mustAppend(spaced(i), 0)
+		}
+		w.close()
+		w.harmIndexes()
+		w.open()
+		if err := w.TruncateTo(offset); err != nil {
+			t.Fatalf("truncate to %d: %v", offset, err)
+		}
+		if got, want := w.LogEndOffset(), offset/perBatch*perBatch; got != want {
+			t.Fatalf("truncated to %d: the log ends at %d, want %d", offset, got, want)
+		}
+		w.checkPrefixByTime()
 	}
 }
