@@ -2,8 +2,9 @@
 # test.sh runs every test of the project in seven parts and prints what each took,
 # what was skipped and why, and one closing line. FUZZTIME sets the time a fuzz
 # target gets (default 20s); FUZZTIME=0 leaves that part out. TIDEMARK_FULL=1 asks
-# for the longer proofs: ten times the kills and power cuts. SIMTIME sets how long
-# the simulator plays seeds (default 6m, 0 leaves it out).
+# for the longer proofs: ten times the kills and power cuts, several times the traces
+# and twins of the log. SIMTIME sets how long the simulator plays seeds (default 6m, 0
+# leaves it out).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
