@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/metadata"
 	"tidemark/coordinator/group"
 	"tidemark/coordinator/shard"
 	"tidemark/protocol/wire"
@@ -14,52 +15,70 @@ import (
 // long, 6 brought leader epochs, 7 static members, 9 the words of KIP-848. Offsets
 // of partitions that do not exist are refused one by one, the others kept.
 func offsetCommit(s *Server, _ client, req *kmsg.OffsetCommitRequest, answer func(kmsg.Response)) {
-	r := &group.CommitRequest{
-		Group: req.Group, Generation: req.Generation, Member: req.MemberID, InstanceID: deref(req.InstanceID), RetentionMs: -1,
-	}
-	if req.Version <= 4 {
-		r.RetentionMs = req.RetentionTimeMillis
-	}
-	resp := kmsg.NewPtrOffsetCommitResponse()
-	var kept []*kmsg.OffsetCommitResponseTopicPartition // in the order of r.Offsets
-	view := s.o.Metadata.View()
-	resp.Topics = make([]kmsg.OffsetCommitResponseTopic, len(req.Topics))
-	for i, t := range req.Topics {
-		known := view.Topic(t.Topic)
-		topic := &resp.Topics[i]
-		topic.Topic, topic.Partitions = t.Topic, make([]kmsg.OffsetCommitResponseTopicPartition, len(t.Partitions))
-		for j, p := range t.Partitions {
-			topic.Partitions[j].Partition = p.Partition
-			if known == nil || !has(known.Partition(p.Partition)) {
-				topic.Partitions[j].ErrorCode = int16(wire.UnknownTopicOrPartition)
-				continue
-			}
-			epoch := int32(-1)
-			if req.Version >= 6 {
-				epoch = p.LeaderEpoch
-			}
-			kept = append(kept, &topic.Partitions[j])
-			r.Offsets = append(r.Offsets, group.Commit{
-				TopicPartition: group.TopicPartition{Topic: t.Topic, Partition: p.Partition},
-				Offset:         p.Offset, LeaderEpoch: epoch, Metadata: deref(p.Metadata),
-			})
-		}
-	}
-	if len(kept) == 0 && len(req.Topics) > 0 {
-		answer(resp)
+	c := newCommit(s.o.Metadata.View(), req)
+	if len(c.kept) == 0 && len(req.Topics) > 0 {
+		answer(c.resp)
 		return
 	}
-	s.o.Groups.Submit(r.Group, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
-		g.Commit(now, r, token, out)
+	s.o.Groups.Submit(req.Group, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
+		g.Commit(now, &c.ask, token, out)
 	}, func(reply shard.Reply) {
-		for i, p := range kept {
+		for i, p := range c.kept {
 			p.ErrorCode = int16(commitCode(reply, i))
 		}
-		answer(resp)
+		answer(c.resp)
 	})
 }
 
-func has[T any](_ T, ok bool) bool { return ok }
+// commit is an OffsetCommit under way.
+type commit struct {
+	ask  group.CommitRequest
+	resp *kmsg.OffsetCommitResponse
+	// kept are the parts of resp that ask.Offsets is about, in its order.
+	kept []*kmsg.OffsetCommitResponseTopicPartition
+}
+
+// newCommit answers what is refused at once and asks for the rest.
+func newCommit(view *metadata.View, req *kmsg.OffsetCommitRequest) *commit {
+	c := &commit{resp: kmsg.NewPtrOffsetCommitResponse(), ask: group.CommitRequest{
+		Group: req.Group, Generation: req.Generation, Member: req.MemberID, InstanceID: deref(req.InstanceID), RetentionMs: -1,
+	}}
+	if req.Version <= 4 {
+		c.ask.RetentionMs = req.RetentionTimeMillis
+	}
+	c.resp.Topics = make([]kmsg.OffsetCommitResponseTopic, len(req.Topics))
+	for i, t := range req.Topics {
+		topic := &c.resp.Topics[i]
+		topic.Topic, topic.Partitions = t.Topic, make([]kmsg.OffsetCommitResponseTopicPartition, len(t.Partitions))
+		for j := range t.Partitions {
+			p, answer := &t.Partitions[j], &topic.Partitions[j]
+			answer.Partition = p.Partition
+			if !exists(view, t.Topic, p.Partition) {
+				answer.ErrorCode = int16(wire.UnknownTopicOrPartition)
+				continue
+			}
+			offset := group.Commit{
+				TopicPartition: group.TopicPartition{Topic: t.Topic, Partition: p.Partition},
+				Offset:         p.Offset, LeaderEpoch: -1, Metadata: deref(p.Metadata),
+			}
+			if req.Version >= 6 {
+				offset.LeaderEpoch = p.LeaderEpoch
+			}
+			c.kept, c.ask.Offsets = append(c.kept, answer), append(c.ask.Offsets, offset)
+		}
+	}
+	return c
+}
+
+// exists says whether there is such a partition.
+func exists(view *metadata.View, topic string, partition int32) bool {
+	t := view.Topic(topic)
+	if t == nil {
+		return false
+	}
+	_, ok := t.Partition(partition)
+	return ok
+}
 
 // commitCode is the error of offset i of a commit.
 func commitCode(reply shard.Reply, i int) wire.ErrorCode {

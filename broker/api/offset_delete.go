@@ -19,12 +19,11 @@ func offsetDelete(s *Server, _ client, req *kmsg.OffsetDeleteRequest, answer fun
 	var asked []*kmsg.OffsetDeleteResponseTopicPartition // in the order of r.Partitions
 	view := s.o.Metadata.View()
 	for i, t := range req.Topics {
-		known := view.Topic(t.Topic)
 		topic := &resp.Topics[i]
 		topic.Topic, topic.Partitions = t.Topic, make([]kmsg.OffsetDeleteResponseTopicPartition, len(t.Partitions))
 		for j, p := range t.Partitions {
 			topic.Partitions[j].Partition = p.Partition
-			if known == nil || !has(known.Partition(p.Partition)) {
+			if !exists(view, t.Topic, p.Partition) {
 				topic.Partitions[j].ErrorCode = int16(wire.UnknownTopicOrPartition)
 				continue
 			}
