@@ -1,0 +1,80 @@
+package replica
+
+import (
+	"errors"
+	"testing"
+
+	"tidemark/broker/purgatory"
+	"tidemark/coordinator/shard"
+	"tidemark/internal/vfs"
+	"tidemark/protocol/record"
+)
+
+var _ shard.Log = CoordinatorLog{}
+
+// TestCoordinatorLog: a coordinator appends in its own leader epoch only, reads what
+// is not committed too, and is told when the high watermark moves.
+func TestCoordinatorLog(t *testing.T) {
+	h := newHost(t, vfs.NewMem(), "/data")
+	h.open()
+	defer h.close()
+	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, LeaderEpoch: 3, Replicas: []int32{1, 2}, ISR: []int32{1, 2}}
+	apply := func(change func(*State)) {
+		t.Helper()
+		state.PartitionEpoch++
+		change(&state)
+		if err := h.Apply([]State{state}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(func(*State) {})
+	watches := purgatory.New(h.clock)
+	defer watches.Close()
+	l := h.Partition("t", 0).ForCoordinator(watches)
+	if l != h.Partition("t", 0).ForCoordinator(watches) {
+		t.Error("two logs of one partition differ")
+	}
+
+	moved := 0
+	stop := l.Watch(func() { moved++ })
+	if end, err := l.Append(3, testBatch("a", "b")); end != 2 || err != nil {
+		t.Errorf("append: got %d, %v, want 2", end, err)
+	}
+	for epoch, want := range map[int32]error{2: ErrFencedEpoch, 4: ErrUnknownEpoch} {
+		if _, err := l.Append(epoch, testBatch("c")); !errors.Is(err, want) {
+			t.Errorf("append in leader epoch %d: got %v, want %v", epoch, err, want)
+		}
+	}
+	if l.LogEndOffset() != 2 || l.HighWatermark() != 0 || l.LogStartOffset() != 0 {
+		t.Errorf("offsets %d, %d, %d, want 0, 0 and 2: the other replica has nothing yet", l.LogStartOffset(), l.HighWatermark(), l.LogEndOffset())
+	}
+	prefix := []byte("kept")
+	read, err := l.Read(prefix, 1, 1)
+	if err != nil || string(read[:4]) != "kept" {
+		t.Fatalf("read: %q, %v", read, err)
+	}
+	if b, rest, err := record.Parse(read[4:]); err != nil || len(rest) > 0 || b.BaseOffset() != 0 || b.Count() != 2 {
+		t.Errorf("read is not the batch that holds offset 1: %v", err)
+	}
+	if read, err := l.Read(nil, 2, 100); len(read) > 0 || err != nil {
+		t.Errorf("read at the log end: %d bytes, %v, want none", len(read), err)
+	}
+
+	before := moved
+	apply(func(s *State) { s.ISR = []int32{1} }) // alone it commits
+	if l.HighWatermark() != 2 || moved == before {
+		t.Errorf("high watermark %d, told %d times, want 2 and told", l.HighWatermark(), moved-before)
+	}
+	stop()
+	before = moved
+	if _, err := l.Append(3, testBatch("d")); err != nil {
+		t.Fatal(err)
+	}
+	if moved != before {
+		t.Error("told after it stopped watching")
+	}
+	apply(func(s *State) { s.Leader, s.LeaderEpoch = 2, 4 })
+	if _, err := l.Append(4, testBatch("e")); !errors.Is(err, ErrNotLeader) {
+		t.Errorf("append of a former leader: got %v, want ErrNotLeader", err)
+	}
+}
