@@ -3,7 +3,10 @@ package replica
 import (
 	"errors"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -82,6 +85,48 @@ func TestFullDiskIsNotFinal(t *testing.T) {
 	h.append("t", 0, "z")
 	if got := h.Partition("t", 0).HighWatermark(); got != 2 {
 		t.Errorf("high watermark %d, want 2: the refused record must not count", got)
+	}
+}
+
+// TestSyncWithoutRoomIsRepeated: what a roll left to be written found no room, and no
+// append comes after. Whoever waits for the sync is answered once there is room.
+func TestSyncWithoutRoomIsRepeated(t *testing.T) {
+	for name, policy := range flushPolicies {
+		t.Run(name, func(t *testing.T) {
+			fs := vfs.NewFaulty(vfs.NewMem())
+			h := newHost(t, fs, "/a")
+			h.set("t", func(c *TopicConfig) { c.Flush, c.Log.SegmentBytes = policy, 200 })
+			h.open()
+			defer h.close()
+			h.lead("t", 1, 1)
+			p := h.Partition("t", 0)
+			h.append("t", 0, "x")
+			acknowledged(p, 0)
+			var refused atomic.Int32
+			fs.OnCall(func(op vfs.Op, path string) error {
+				if op == vfs.OpCreate && strings.Contains(path, ".snapshot") {
+					refused.Add(1)
+					return syscall.ENOSPC
+				}
+				return nil
+			})
+			last := int64(0)
+			for refused.Load() == 0 {
+				last++
+				h.append("t", 0, strings.Repeat("y", 60))
+			}
+			last++
+			h.append("t", 0, "z")
+			for !p.flush.again.Load() {
+				runtime.Gosched()
+			}
+			if p.Acknowledged(last, 1) {
+				t.Fatal("acknowledged without a sync")
+			}
+			fs.OnCall(nil)
+			h.clock.Advance(retrySyncInterval)
+			acknowledged(p, last)
+		})
 	}
 }
 

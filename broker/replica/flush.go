@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"tidemark/commitlog"
+	"tidemark/internal/vfs"
 )
 
 // A topic that acknowledges synced records (TopicConfig.Flush) never makes an
@@ -26,6 +27,9 @@ type flusher struct {
 	own  ownSyncs
 	// synced is the end of the last batch that had a sync of its own.
 	synced atomic.Int64
+	// again says that a sync found no room, so that Manager.retrySyncs asks for
+	// another: nobody else might.
+	again atomic.Bool
 }
 
 // count notes that what ends at end had its sync. Ends are in order but for those
@@ -145,11 +149,21 @@ func (p *Partition) syncBatches() {
 func (p *Partition) synced(err error) {
 	if err != nil {
 		_ = p.failed("flush", err)
+		p.flush.again.Store(vfs.IsFull(err))
 	}
 	p.mu.RLock()
 	p.advance(p.lead.Load())
 	p.mu.RUnlock()
 	p.Changed.Wake()
+}
+
+// retrySyncs asks once more for the syncs that found no room.
+func (m *Manager) retrySyncs() {
+	for _, p := range m.partitions() {
+		if p.flush.again.Swap(false) {
+			p.flushTail()
+		}
+	}
 }
 
 // counted is the end of what this replica counts as written: synced records where

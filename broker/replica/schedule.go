@@ -43,6 +43,9 @@ func (t *task) stop() {
 	t.timer.Stop()
 }
 
+// retrySyncInterval is how long those wait whose sync found no room.
+const retrySyncInterval = 5 * time.Second
+
 // startTasks begins the schedule.
 func (m *Manager) startTasks() {
 	m.startCleaners()
@@ -55,6 +58,7 @@ func (m *Manager) startTasks() {
 		{m.o.LogStartCheckpointInterval, m.eachDir((*logDir).checkpointLogStarts)},
 		{m.o.HighWatermarkCheckpointInterval, m.eachDir((*logDir).checkpointHighWatermarks)},
 		{m.o.ProducerExpiryCheckInterval, m.expireProducers},
+		{retrySyncInterval, m.retrySyncs},
 	} {
 		if t.interval <= 0 {
 			continue
