@@ -82,11 +82,12 @@ func newGroupsDescribeCommand(app *App, f *clientFlags) *cobra.Command {
 }
 
 // describeGroups asks in the protocol itself, because kadm drops the fields that
-// only our brokers send.
+// only our brokers send. Groups of the newer protocol have a request of their own.
 func describeGroups(ctx context.Context, client *kgo.Client, names []string) ([]describedGroup, error) {
 	req := kmsg.NewPtrDescribeGroupsRequest()
 	req.Groups = names
 	found := map[string]describedGroup{}
+	var others []string
 	for _, shard := range client.RequestSharded(ctx, req) {
 		if shard.Err != nil {
 			return nil, fmt.Errorf("describe groups: %w", shard.Err)
@@ -95,20 +96,24 @@ func describeGroups(ctx context.Context, client *kgo.Client, names []string) ([]
 		for i := range resp.Groups {
 			g := &resp.Groups[i]
 			err := kerr.ErrorForCode(g.ErrorCode)
-			if err == nil && g.State == "Dead" {
-				err = kerr.GroupIDNotFound
-			}
-			if err != nil {
+			switch {
+			case g.State == "Dead", errors.Is(err, kerr.GroupIDNotFound):
+				others = append(others, g.Group)
+			case err != nil:
 				return nil, fmt.Errorf("describe group %s: %w", g.Group, err)
+			default:
+				found[g.Group] = describeGroup(g)
 			}
-			found[g.Group] = describeGroup(g)
 		}
+	}
+	if err := describeConsumers(ctx, client, others, found); err != nil {
+		return nil, err
 	}
 	var groups []describedGroup
 	for _, name := range names {
 		g, ok := found[name]
 		if !ok {
-			return nil, fmt.Errorf("describe group %s: %w", name, errors.New("the broker said nothing about it"))
+			return nil, fmt.Errorf("describe group %s: the broker said nothing about it", name)
 		}
 		groups = append(groups, g)
 	}
@@ -148,20 +153,45 @@ func describeGroup(g *kmsg.DescribeGroupsResponseGroup) describedGroup {
 func addOffsets(ctx context.Context, admin *kadm.Client, groups []describedGroup) error {
 	for i := range groups {
 		g := &groups[i]
-		lags, err := admin.Lag(ctx, g.Group)
+		committed, err := admin.FetchOffsets(ctx, g.Group)
 		if err != nil {
 			return fmt.Errorf("offsets of group %s: %w", g.Group, err)
 		}
-		lag := lags[g.Group]
-		if err := lag.Error(); err != nil {
-			return fmt.Errorf("offsets of group %s: %w", g.Group, err)
-		}
-		for _, p := range lag.Lag.Sorted() {
-			row := groupOffset{Topic: p.Topic, Partition: p.Partition, Committed: p.Commit.At, End: p.End.Offset, Lag: p.Lag}
-			if p.Member != nil {
-				row.Member = p.Member.MemberID
+		readers := map[string]map[int32]string{}
+		topics := kadm.TopicsSet{}
+		for _, m := range g.Members {
+			for topic, partitions := range m.Partitions {
+				topics.Add(topic, partitions...)
+				for _, p := range partitions {
+					if readers[topic] == nil {
+						readers[topic] = map[int32]string{}
+					}
+					readers[topic][p] = m.Member
+				}
 			}
-			g.Offsets = append(g.Offsets, row)
+		}
+		committed.Each(func(o kadm.OffsetResponse) { topics.Add(o.Topic, o.Partition) })
+		if len(topics) == 0 {
+			continue
+		}
+		ends, err := admin.ListEndOffsets(ctx, topics.Topics()...)
+		if err != nil {
+			return fmt.Errorf("list end offsets: %w", err)
+		}
+		for _, t := range topics.Sorted() {
+			for _, p := range t.Partitions {
+				row := groupOffset{Topic: t.Topic, Partition: p, Committed: -1, End: -1, Lag: -1, Member: readers[t.Topic][p]}
+				if o, ok := committed.Lookup(t.Topic, p); ok && o.Err == nil {
+					row.Committed = o.At
+				}
+				if o, ok := ends.Lookup(t.Topic, p); ok && o.Err == nil {
+					row.End = o.Offset
+				}
+				if row.Committed >= 0 && row.End >= 0 {
+					row.Lag = max(row.End-row.Committed, 0)
+				}
+				g.Offsets = append(g.Offsets, row)
+			}
 		}
 	}
 	return nil

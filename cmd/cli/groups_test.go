@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 func TestGroupsAgainstABroker(t *testing.T) {
@@ -48,6 +50,10 @@ func TestGroupsAgainstABroker(t *testing.T) {
 	}
 	watch.end(t)
 
+	joinNew(t, at.Listener)
+	groups(ExitOK, "next  Stable, generation 1, uniform, 1 members", "describe", "next")
+	groups(ExitOK, "orders  0          -1         2    -1", "describe", "next")
+
 	member.Close()
 	groups(ExitOK, "nothing was moved", "reset-offsets", "readers", "--topic", "orders", "--to-earliest")
 	groups(ExitOK, "orders  0          2     0", "reset-offsets", "readers", "--topic", "orders", "--to-earliest", "--execute")
@@ -83,6 +89,23 @@ func readTwo(t *testing.T, bootstrap string) *kgo.Client {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// joinNew makes a member of next, a group of KIP-848, that reads orders.
+func joinNew(t *testing.T, bootstrap string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	join := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+	join.Group, join.MemberID, join.RebalanceTimeoutMillis = "next", "m", 60_000
+	join.SubscribedTopicNames, join.Topics = []string{"orders"}, []kmsg.ConsumerGroupHeartbeatRequestTopic{}
+	resp, err := join.RequestWith(t.Context(), client)
+	if err != nil || resp.ErrorCode != 0 {
+		t.Fatalf("join: %v, %v", err, kerr.ErrorForCode(resp.ErrorCode))
+	}
 }
 
 // TestGroupLine: in a rebalance the line says who is waited for, and for how long.

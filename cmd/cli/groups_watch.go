@@ -75,8 +75,11 @@ func outline(g *describedGroup) string {
 // who is waited for.
 func groupLine(g *describedGroup) string {
 	line := fmt.Sprintf("%s  %s", g.Group, g.State)
+	if g.InStateMs != nil {
+		line += fmt.Sprintf(" for %s", time.Duration(*g.InStateMs)*time.Millisecond)
+	}
 	if g.Generation != nil {
-		line += fmt.Sprintf(" for %s, generation %d", time.Duration(*g.InStateMs)*time.Millisecond, *g.Generation)
+		line += fmt.Sprintf(", generation %d", *g.Generation)
 	}
 	if g.Protocol != "" {
 		line += ", " + g.Protocol
@@ -87,8 +90,11 @@ func groupLine(g *describedGroup) string {
 	}
 	var waited []string
 	for _, m := range g.Members {
-		if m.WaitedFor {
+		switch {
+		case m.WaitedFor && m.SilentMs != nil:
 			waited = append(waited, fmt.Sprintf("%s (silent for %s)", m.Member, time.Duration(*m.SilentMs)*time.Millisecond))
+		case m.WaitedFor:
+			waited = append(waited, m.Member)
 		}
 	}
 	if len(waited) > 0 {
