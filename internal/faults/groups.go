@@ -1,7 +1,7 @@
 package faults
 
-// groups has what the group coordinator's core and its shard show by themselves.
-// Stories are files of coordinator/group/testdata, named by their number.
+// groups is proven by the group coordinator's core and its shard, and with real
+// clients. Stories are files of coordinator/group/testdata, named by their number.
 var groups = Area{Letter: "G", Title: "Consumer groups", Faults: []Fault{
 	{"G01", "a member dies while a rebalance is prepared (stories 09, 13)",
 		"it is dropped when the rebalance times out, a static one when its session ends; the others get their join reply, the generation grows by one",
