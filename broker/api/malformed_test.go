@@ -60,10 +60,11 @@ func TestHostileTags(t *testing.T) {
 						}
 						body := s.AppendTo(nil)
 						body = append(body[:len(body)-1], test.tags...) // the last byte was "no tags"
-						var o outcome
-						if spent := spending(func() { o = c.send(row.key, version, body).await(c) }); spent > 4<<20 {
+						var f *fakeRequest
+						if spent := spending(func() { f = c.send(row.key, version, body) }); spent > 4<<20 {
 							t.Errorf("%s version %d: %d bytes were allocated", row.name, version, spent)
 						}
+						o := f.await(c)
 						if test.malformed && !errors.Is(o.failure, wire.ErrMalformed) {
 							t.Errorf("%s version %d: %+v, want it closed as malformed", row.name, version, o)
 						}
