@@ -123,7 +123,7 @@ func (h header) implausible(end int64) error {
 		return fmt.Errorf("magic %d: %w", h.Magic(), record.ErrCorrupt)
 	case h.size < record.HeaderSize:
 		return fmt.Errorf("batch of %d bytes: %w", h.size, record.ErrCorrupt)
-	case h.BaseOffset() < 0 || h.LastOffsetDelta() < 0:
+	case h.BaseOffset() < 0 || h.LastOffsetDelta() < 0 || h.NextOffset() < 0: // The last one where they overflow.
 		return fmt.Errorf("offsets from %d to %d: %w", h.BaseOffset(), h.LastOffset(), record.ErrCorrupt)
 	case h.end() > end:
 		return errTorn
