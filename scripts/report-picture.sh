@@ -19,11 +19,16 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The picture has room for the headline, the first chart and the time line, each with
-# the note without which it would mislead: compression, retention.
+# The picture has room for the headline and, where there were trials, loss against
+# throughput; else the first chart and the time line, each with the note without which
+# it would mislead: compression, retention.
 style='<style>.panel:not(#throughput):not(#time),.contents,.panel details,.panel .note,footer,.about,.meta div:not(:nth-child(2)),.panel .eyebrow,#throughput h3,.top .eyebrow,#time .lead,#time .caption,#time h3{display:none}'
 style+='#throughput figure:nth-of-type(n+2){display:none}.top{padding:22px 0 16px}'
 style+='#throughput .note:last-of-type,#time .note{display:block}#throughput .legend{margin-top:16px}</style>'
+if grep -q 'id="durability"' "$report"; then
+	style='<style>.panel:not(#durability),.contents,.panel details,footer,.about,.meta div:not(:nth-child(2)),.panel .eyebrow,.top .eyebrow{display:none}'
+	style+='#durability figure:nth-of-type(n+2){display:none}.top{padding:22px 0 16px}</style>'
+fi
 sed "s|</head>|$style</head>|" "$report" >"$work/report.html"
 
 mkdir -p "$(dirname "$out")"
