@@ -71,17 +71,6 @@ func (c Counts) Wrong() int64 {
 	return c.Duplicate + c.Reordered + c.Corrupt + c.Phantom + c.Inconsistent
 }
 
-func (c *Counts) add(o Counts) {
-	c.Read += o.Read
-	c.Lost += o.Lost
-	c.Duplicate += o.Duplicate
-	c.Reordered += o.Reordered
-	c.Corrupt += o.Corrupt
-	c.Phantom += o.Phantom
-	c.Inconsistent += o.Inconsistent
-	c.Unanswered += o.Unanswered
-}
-
 // maxExamples bounds the anomalies that a report spells out for each partition;
 // all are counted.
 const maxExamples = 20

@@ -236,7 +236,7 @@ func TestRetriedRecord(t *testing.T) {
 	}
 }
 
-func TestLostSpansAndJoin(t *testing.T) {
+func TestLostSpans(t *testing.T) {
 	w := healthy()
 	w.log = append(slices.Clone(w.log[:20]), w.log[30:95]...)
 	r := w.check()
@@ -244,8 +244,8 @@ func TestLostSpansAndJoin(t *testing.T) {
 	if d := cmp.Diff(want, r.LostSpans); d != "" {
 		t.Errorf("lost (-want +got):\n%s", d)
 	}
-	if both := Join(r, healthy().check()); both.Read != r.Read+100 || both.Lost != 15 || len(both.LostSpans) != 2 {
-		t.Errorf("joined: %v", both)
+	if r.Lost != 15 {
+		t.Errorf("%d lost, want 15", r.Lost)
 	}
 }
 

@@ -47,16 +47,6 @@ func (c *Checker) Report() Report {
 	return r
 }
 
-// Join adds up the reports of several partitions.
-func Join(reports ...Report) (out Report) {
-	for _, r := range reports {
-		out.Counts.add(r.Counts)
-		out.LostSpans = append(out.LostSpans, r.LostSpans...)
-		out.Examples = append(out.Examples, r.Examples...)
-	}
-	return out
-}
-
 // String is the counts in a line, and the examples below it.
 func (r Report) String() string {
 	var b strings.Builder
