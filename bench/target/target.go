@@ -94,13 +94,22 @@ type ready struct {
 	Metrics  string `json:"metrics"`
 }
 
+// Program is the program to start: the given one or, where none is, the running one.
+func Program(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	return path, nil
+}
+
 func (t *Target) start(ctx context.Context, o Options, args []string) error {
-	executable := o.Executable
-	if executable == "" {
-		var err error
-		if executable, err = os.Executable(); err != nil {
-			return fmt.Errorf("find this program: %w", err)
-		}
+	executable, err := Program(o.Executable)
+	if err != nil {
+		return err
 	}
 	began := time.Now()
 	c, err := startChild(executable, args, filepath.Join(o.Dir, "process.log"))

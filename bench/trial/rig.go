@@ -156,7 +156,7 @@ func (d Debts) of(topic string) int64 {
 // Cut takes from the dead broker's files what a power cut would have: everything
 // that was not synced, but for what the seed keeps. torn is sector or page.
 func (r *Rig) Cut(ctx context.Context, seed uint64, torn string) (Debts, error) {
-	program, err := r.options.executable()
+	program, err := target.Program(r.options.Executable)
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,7 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -140,18 +138,6 @@ func (r *Rig) line(i int, report check.Report, f Fault) result.Trial {
 		}
 	}
 	return t
-}
-
-// executable is the program that is started.
-func (o Options) executable() (string, error) {
-	if o.Executable != "" {
-		return o.Executable, nil
-	}
-	path, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find this program: %w", err)
-	}
-	return path, nil
 }
 
 // recordDir is where the broker keeps the record of what is durable.
