@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"fmt"
 	"net"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -25,14 +23,9 @@ func later[T any, P interface {
 	kmsg.Request
 }](ask func(s *Server, from client, req P, answer func(kmsg.Response))) func(*Server, call) {
 	return func(s *Server, c call) {
-		if len(c.body) > maxBody {
-			c.to.Fail(tooLarge(c))
-			return
-		}
-		var req P = new(T)
-		req.SetVersion(c.header.Version)
-		if err := req.ReadFrom(bytes.Clone(c.body)); err != nil {
-			c.to.Fail(unreadable(c, err))
+		req, err := decodeBody[T, P](c, true)
+		if err != nil {
+			c.to.Fail(err)
 			return
 		}
 		from := client{ID: string(c.header.ClientID), Host: hostOf(c.remote)}
@@ -42,14 +35,6 @@ func later[T any, P interface {
 			c.to.ReplyWith(func() *wire.Response { return wire.NewResponse(c.header, resp) })
 		})
 	}
-}
-
-func tooLarge(c call) error {
-	return fmt.Errorf("%w: body of %d bytes, at most %d are read", wire.ErrMalformed, len(c.body), maxBody)
-}
-
-func unreadable(c call, err error) error {
-	return fmt.Errorf("%w: key %d version %d: %w", wire.ErrMalformed, c.header.Key, c.header.Version, err)
 }
 
 func hostOf(remote net.Addr) string {

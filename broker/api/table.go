@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -95,20 +96,36 @@ func Name(key int16) string {
 // request can cost.
 const maxBody = 4 << 20
 
+// decodeBody reads the body of a request. One that keeps its bytes after the frame is
+// given back gets copies of them.
+func decodeBody[T any, P interface {
+	*T
+	kmsg.Request
+}](c call, keeps bool) (P, error) {
+	src := c.body
+	if len(src) > maxBody {
+		return nil, fmt.Errorf("%w: body of %d bytes, at most %d are read", wire.ErrMalformed, len(src), maxBody)
+	}
+	if keeps {
+		src = bytes.Clone(src)
+	}
+	var req P = new(T)
+	req.SetVersion(c.header.Version)
+	if err := req.ReadFrom(src); err != nil {
+		return nil, fmt.Errorf("%w: key %d version %d: %w", wire.ErrMalformed, c.header.Key, c.header.Version, err)
+	}
+	return req, nil
+}
+
 // body makes a handler of a function from a decoded request to its response.
 func body[T any, P interface {
 	*T
 	kmsg.Request
 }](answer func(*Server, P) kmsg.Response) func(*Server, call) {
 	return func(s *Server, c call) {
-		if len(c.body) > maxBody {
-			c.to.Fail(tooLarge(c))
-			return
-		}
-		var req P = new(T)
-		req.SetVersion(c.header.Version)
-		if err := req.ReadFrom(c.body); err != nil {
-			c.to.Fail(unreadable(c, err))
+		req, err := decodeBody[T, P](c, false)
+		if err != nil {
+			c.to.Fail(err)
 			return
 		}
 		c.to.Reply(wire.NewResponse(c.header, answer(s, req)))
