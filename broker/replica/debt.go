@@ -1,6 +1,9 @@
 package replica
 
-import "sync/atomic"
+import (
+	"cmp"
+	"sync/atomic"
+)
 
 // Durability debt is what a power cut could take although a producer was told
 // that it is written: the records that are acknowledged and not synced. Where
@@ -20,11 +23,14 @@ func (m *Manager) newAcked(logDir string) (acked, error) {
 	return acked{cell}, err
 }
 
-// raise makes end the acknowledged end unless it is further already.
-func (a acked) raise(end uint64) {
+// raise makes an atomic cell at least to.
+func raise[T cmp.Ordered](cell interface {
+	Load() T
+	CompareAndSwap(old, new T) bool
+}, to T) {
 	for {
-		current := a.cell.Load()
-		if end <= current || a.cell.CompareAndSwap(current, end) {
+		current := cell.Load()
+		if to <= current || cell.CompareAndSwap(current, to) {
 			return
 		}
 	}
@@ -33,7 +39,7 @@ func (a acked) raise(end uint64) {
 // NoteAcknowledged says that a producer is about to be told that the batch which
 // ends at last is written. It comes before the answer, so that whoever reads the
 // cell after a crash finds at least what was told.
-func (p *Partition) NoteAcknowledged(last int64) { p.acked.raise(uint64(last + 1)) }
+func (p *Partition) NoteAcknowledged(last int64) { raise(p.acked.cell, uint64(last+1)) }
 
 // DurabilityDebt is how many acknowledged records are not on stable storage;
 // those that were deleted since are owed to nobody.

@@ -35,12 +35,7 @@ type flusher struct {
 // count notes that what ends at end had its sync. Ends are in order but for those
 // of appends at the same time and of retries.
 func (f *flusher) count(end int64) {
-	for {
-		former := f.synced.Load()
-		if end <= former || f.synced.CompareAndSwap(former, end) {
-			return
-		}
-	}
+	raise(&f.synced, end)
 }
 
 // maxOwnSyncs bounds the batches that wait for a sync of their own; further ones
