@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -63,6 +64,17 @@ func (a *App) Print(v any, text func(w io.Writer) error) error {
 	enc := json.NewEncoder(a.Out)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// printDeleted writes the names of what was deleted.
+func (a *App) printDeleted(names []string) error {
+	return a.Print(map[string][]string{"deleted": names}, func(w io.Writer) error {
+		if len(names) == 0 {
+			return nil
+		}
+		_, err := fmt.Fprintf(w, "deleted %s\n", strings.Join(names, ", "))
+		return err
+	})
 }
 
 // codedError is an error that decides the exit code.

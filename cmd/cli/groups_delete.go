@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -31,14 +29,7 @@ func newGroupsDeleteCommand(app *App, f *clientFlags) *cobra.Command {
 					}
 					deleted = append(deleted, r.Group)
 				}
-				printed := app.Print(map[string][]string{"deleted": deleted}, func(w io.Writer) error {
-					if len(deleted) == 0 {
-						return nil
-					}
-					_, err := fmt.Fprintf(w, "deleted %s\n", strings.Join(deleted, ", "))
-					return err
-				})
-				return errors.Join(append(errs, printed)...)
+				return errors.Join(append(errs, app.printDeleted(deleted))...)
 			})
 		},
 	}
