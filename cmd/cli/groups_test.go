@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,27 @@ func joinNew(t *testing.T, bootstrap string) {
 	resp, err := join.RequestWith(t.Context(), client)
 	if err != nil || resp.ErrorCode != 0 {
 		t.Fatalf("join: %v, %v", err, kerr.ErrorForCode(resp.ErrorCode))
+	}
+}
+
+// TestWatchWaits: on a fresh broker there is no coordinator, then no such group. Each
+// change is told once; an error that does not pass ends the watch.
+func TestWatchWaits(t *testing.T) {
+	var out, said strings.Builder
+	broken := errors.New("broken")
+	answers := []error{kerr.CoordinatorNotAvailable, kerr.CoordinatorNotAvailable, kerr.GroupIDNotFound, nil, nil, kerr.GroupIDNotFound, nil, broken}
+	w := &groupWatch{app: &App{Out: &out, Err: &said}, last: map[string]string{}}
+	for i, answer := range answers {
+		w.describe = func(name string) (describedGroup, error) { return describedGroup{Group: name, State: "Stable"}, answer }
+		if err := w.look("g"); (answer == broken) != (err != nil) {
+			t.Fatalf("look %d, answered %v: %v", i, answer, err)
+		}
+	}
+	if n := strings.Count(out.String(), "g  Stable"); n != 2 {
+		t.Errorf("printed %q, want the group twice", out.String())
+	}
+	if n := strings.Count(said.String(), "; waiting"); n != 2 || !strings.Contains(said.String(), "COORDINATOR_NOT_AVAILABLE") {
+		t.Errorf("said %q, want two waits", said.String())
 	}
 }
 

@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -19,22 +21,17 @@ func watchGroups(ctx context.Context, app *App, client *kgo.Client, names []stri
 	}
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
-	last := map[string]string{}
-	for {
-		groups, err := describeGroups(ctx, client, names)
-		if ctx.Err() != nil {
-			return nil
-		}
+	w := &groupWatch{app: app, last: map[string]string{}, describe: func(name string) (describedGroup, error) {
+		groups, err := describeGroups(ctx, client, []string{name})
 		if err != nil {
-			return err
+			return describedGroup{}, err
 		}
-		for i := range groups {
-			g := &groups[i]
-			if now := outline(g); last[g.Group] != now {
-				last[g.Group] = now
-				if err := printChange(app.Out, app.JSON, g); err != nil {
-					return err
-				}
+		return groups[0], nil
+	}}
+	for {
+		for _, name := range names {
+			if err := w.look(name); err != nil && ctx.Err() == nil {
+				return err
 			}
 		}
 		select {
@@ -43,6 +40,47 @@ func watchGroups(ctx context.Context, app *App, client *kgo.Client, names []stri
 		case <-ticks.C:
 		}
 	}
+}
+
+// groupWatch knows what was printed last of each group.
+type groupWatch struct {
+	app      *App
+	last     map[string]string
+	describe func(name string) (describedGroup, error)
+}
+
+// look prints a line if the group has changed. One that is not there yet, or whose
+// coordinator is not, is waited for.
+func (w *groupWatch) look(name string) error {
+	g, err := w.describe(name)
+	if err != nil && !comes(err) {
+		return err
+	}
+	now := ""
+	if err == nil {
+		now = outline(&g)
+	}
+	last, seen := w.last[name]
+	if seen && last == now {
+		return nil
+	}
+	w.last[name] = now
+	if err != nil {
+		_, err = fmt.Fprintf(w.app.Err, "%v; waiting\n", err)
+		return err
+	}
+	return printChange(w.app.Out, w.app.JSON, &g)
+}
+
+// comes says whether an error goes away by itself, with the first member of a group at
+// the latest.
+func comes(err error) bool {
+	for _, passing := range []error{kerr.CoordinatorNotAvailable, kerr.CoordinatorLoadInProgress, kerr.NotCoordinator, kerr.GroupIDNotFound} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	return false
 }
 
 // printChange prints one line, in both forms.
