@@ -84,7 +84,7 @@ func printDiagnosis(w io.Writer, d diagnosis) error {
 	}
 	fmt.Fprintln(w)
 	t = newTable(w)
-	t.AppendHeader(table.Row{"limit", "best", "lowest", "highest", "what"})
+	t.AppendHeader(table.Row{"limit", "median", "lowest", "highest", "what"})
 	for _, l := range d.Calib.Limits {
 		if l.Unavailable != "" {
 			t.AppendRow(table.Row{l.ID, "-", "-", "-", l.Unavailable})

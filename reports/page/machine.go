@@ -146,7 +146,7 @@ func factsTable(e *result.Env) Table {
 }
 
 func calibTable(c *result.Calib) Table {
-	t := Table{Name: "calibration", Columns: []Column{text("limit"), text("what"), num("best", ""), num("low", ""), num("high", ""), num("p99", ""), num("samples", "")}}
+	t := Table{Name: "calibration", Columns: []Column{text("limit"), text("what"), num("median", ""), num("low", ""), num("high", ""), num("p99", ""), num("samples", "")}}
 	for _, l := range c.Limits {
 		if l.Unavailable != "" {
 			t.add("grey", word(l.ID), word(l.What), word("not taken: "+l.Unavailable), number(nan, ""), number(nan, ""), number(nan, ""), number(nan, ""))
