@@ -24,6 +24,10 @@ type zkClient struct {
 	// correlation numbers the operations, waiting are those without an answer.
 	correlation uint32
 	waiting     []zkWaiting
+	// unheeded: /controller was read before the registration stood, so that
+	// nothing was done about what it said. It is read again afterwards: where it
+	// is free no watch will ever fire.
+	unheeded bool
 }
 
 type zkWaiting struct {
@@ -179,9 +183,11 @@ func (b *broker) onOperation(j *job) {
 		switch {
 		case j.outcome == outcomeOK:
 			b.registeredAs(j.brokerEpoch)
+			b.heedController()
 		case j.outcome == outcomeRefused && j.session == b.zkc.session && b.zkc.session != 0:
 			// It is ours: an answer got lost. Its czxid is read back.
 			b.registeredAs(b.world.zk.registrations[b.end].epoch)
+			b.heedController()
 		default:
 			// The node of the session before is still there: try until it is gone.
 			if b.zkc.connected {
@@ -210,9 +216,11 @@ func (b *broker) onReadController(j *job) {
 		return
 	}
 	if !b.registered {
+		b.zkc.unheeded = true
 		b.register()
 		return
 	}
+	b.zkc.unheeded = false
 	b.controllerEnd = endpoint(j.index)
 	switch {
 	case j.session == 0:
@@ -222,6 +230,14 @@ func (b *broker) onReadController(j *job) {
 		b.controller.takeOffice(j.controllerEpoch)
 	case j.session != b.zkc.session && b.controller.active:
 		b.controller.resign()
+	}
+}
+
+// heedController reads /controller again where it was read too early.
+func (b *broker) heedController() {
+	if b.zkc.unheeded {
+		b.zkc.unheeded = false
+		b.request(opReadController, nil)
 	}
 }
 
