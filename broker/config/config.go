@@ -13,6 +13,7 @@
 package config
 
 import (
+	"fmt"
 	"sort"
 	"time"
 )
@@ -78,6 +79,11 @@ type Broker struct {
 	Cleaner Cleaner
 	// Groups is group.* and offsets.*.
 	Groups Groups
+	// Transactions is transaction.* and transactional.id.*.
+	Transactions Transactions
+	// Replication is how this broker's replicas follow, Leadership who leads.
+	Replication Replication
+	Leadership  Leadership
 
 	// SocketRequestMaxBytes is socket.request.max.bytes: the greatest frame.
 	SocketRequestMaxBytes int32
@@ -141,6 +147,14 @@ type Topic struct {
 	MaxMessageBytes int32
 	// MinInsyncReplicas is needed by acks=all.
 	MinInsyncReplicas int32
+	// Strategy names a strategy of the catalog of replication; it is fixed when
+	// the topic is created.
+	Strategy string
+	// UncleanElection is unclean.leader.election.enable.
+	UncleanElection bool
+	// LeaderThrottled and FollowerThrottled are the replicas whose replication
+	// Replication.LeaderThrottle and FollowerThrottle bound.
+	LeaderThrottled, FollowerThrottled ThrottledReplicas
 
 	// SegmentBytes, SegmentMs and SegmentJitterMs say when a segment rolls.
 	SegmentBytes               int32
@@ -214,6 +228,27 @@ func (b *Broker) Topic(overrides map[string]string) (Topic, error) {
 		errs.add(t.check())
 	}
 	return t, errs.err()
+}
+
+// CheckAltered reports an error where a topic's overrides, changed from one to
+// the other, change a setting that is fixed when the topic is created. An
+// override that says what was in force is no change.
+func (b *Broker) CheckAltered(from, to map[string]string) error {
+	before, err := b.Topic(from)
+	if err != nil {
+		return err
+	}
+	after, err := b.Topic(to)
+	if err != nil {
+		return err
+	}
+	var errs errorList
+	for _, d := range TopicDefs() {
+		if was, is := d.TopicValue(&before), d.TopicValue(&after); d.Fixed && was != is {
+			errs.add(fmt.Errorf("%s: a topic keeps the one that it was created with, which is %s", d.TopicName, was))
+		}
+	}
+	return errs.err()
 }
 
 // With returns a copy in which the given dynamic broker settings replace the

@@ -59,7 +59,7 @@ func TestNamesOccurOnce(t *testing.T) {
 
 func TestEveryTopicSettingReachesItsField(t *testing.T) {
 	b := Default()
-	other := map[Kind][]string{Bool: {"true", "false"}, Int: {"17", "5"}, Long: {"123456", "7"}, Double: {"0.25"}, List: {"compact"}}
+	other := map[Kind][]string{Bool: {"true", "false"}, Int: {"17", "5"}, Long: {"123456", "7"}, Double: {"0.25"}, List: {"compact", "*"}}
 	for _, d := range TopicDefs() {
 		values := other[d.Kind]
 		if d.Kind == String {

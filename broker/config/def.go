@@ -40,6 +40,8 @@ type Def struct {
 	Dynamic bool
 	// Own says that the name is ours, not Kafka's.
 	Own bool
+	// Fixed says that a topic keeps the value that it was created with.
+	Fixed bool
 
 	set      func(*Broker, string) error
 	get      func(*Broker) string
@@ -90,7 +92,7 @@ func broker[T any](name string, field func(*Broker) *T, f format[T], def, doc st
 func topic[T any](topicName, name string, field func(*Topic) *T, f format[T], def, doc string, rules []rule[T], options ...option) Def {
 	d := broker(name, func(b *Broker) *T { return field(&b.TopicDefaults) }, f, def, doc, rules, options...)
 	d.TopicName = topicName
-	d.Dynamic = true
+	d.Dynamic = !d.Fixed
 	d.setTopic = func(t *Topic, text string) error { return assign(field(t), f, rules, text) }
 	d.getTopic = func(t *Topic) string { return f.text(*field(t)) }
 	return d
@@ -121,6 +123,12 @@ func words[T any](rules []rule[T]) string {
 func others(list ...Other) option { return func(d *Def) { d.Others = list } }
 
 func own(d *Def) { d.Own = true }
+
+func dynamic(d *Def) { d.Dynamic = true }
+
+// fixed is of a topic's setting; the broker's default cannot change at run time
+// either, or topics without one of their own would change with it.
+func fixed(d *Def) { d.Fixed = true }
 
 // The formats.
 var (

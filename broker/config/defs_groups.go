@@ -32,7 +32,15 @@ type Groups struct {
 	LoadBytes int32
 	// Partitions, ReplicationFactor and SegmentBytes are offsets.topic.*.
 	Partitions, ReplicationFactor, SegmentBytes int32
+	// Storage is OffsetsInKafka or OffsetsInZooKeeper.
+	Storage string
 }
+
+// The values of offsets.storage.
+const (
+	OffsetsInKafka     = "kafka"
+	OffsetsInZooKeeper = "zookeeper"
+)
 
 // The values of group.rebalance.timeout.rule.
 const (

@@ -5,7 +5,7 @@ package config
 // server.properties starts; a name whose neglect would be unsafe is in refused.
 var unserved = merge(
 	why("requests are handled on their connection's goroutine",
-		"num.network.threads", "num.io.threads", "queued.max.requests", "background.threads", "num.replica.fetchers",
+		"num.network.threads", "num.io.threads", "queued.max.requests", "background.threads",
 		"num.replica.alter.log.dirs.threads", "socket.listen.backlog.size"),
 	why("the assignors are uniform and range, and both protocols of groups are served", "group.consumer.assignors", "group.coordinator.rebalance.protocols"),
 	why("a group has no settings of its own", "group.consumer.min.session.timeout.ms", "group.consumer.max.session.timeout.ms",
@@ -13,19 +13,10 @@ var unserved = merge(
 	why("each partition that this broker coordinates has a goroutine", "group.coordinator.threads"),
 	why("what coordinators write is always acks=all, and uncompressed",
 		"offsets.commit.required.acks", "offsets.topic.compression.codec"),
-	why("there are no transactions yet",
-		"transaction.abort.timed.out.transaction.cleanup.interval.ms", "transaction.max.timeout.ms",
-		"transaction.partition.verification.enable", "transaction.remove.expired.transaction.cleanup.interval.ms",
-		"transaction.state.log.load.buffer.size", "transaction.state.log.min.isr", "transaction.state.log.num.partitions",
-		"transaction.state.log.replication.factor", "transaction.state.log.segment.bytes", "transactional.id.expiration.ms"),
-	why("there is one broker",
-		"auto.leader.rebalance.enable", "leader.imbalance.check.interval.seconds", "leader.imbalance.per.broker.percentage",
-		"unclean.leader.election.enable", "controlled.shutdown.enable", "controlled.shutdown.max.retries",
-		"controlled.shutdown.retry.backoff.ms", "controller.socket.timeout.ms", "replica.fetch.backoff.ms",
-		"replica.fetch.max.bytes", "replica.fetch.min.bytes", "replica.fetch.response.max.bytes", "replica.fetch.wait.max.ms",
-		"replica.lag.time.max.ms", "replica.selector.class", "replica.socket.receive.buffer.bytes", "replica.socket.timeout.ms",
-		"inter.broker.listener.name", "inter.broker.protocol.version", "security.inter.broker.protocol",
-		"reserved.broker.max.id", "broker.id.generation.enable"),
+	why("brokers use the one listener that there is, and one version of the protocol",
+		"inter.broker.listener.name", "inter.broker.protocol.version", "security.inter.broker.protocol"),
+	why("the kernel adapts it", "replica.socket.receive.buffer.bytes"),
+	why("broker.id is given by hand", "reserved.broker.max.id", "broker.id.generation.enable"),
 	why("metadata lives in ZooKeeper's layout, not in KRaft",
 		"process.roles", "controller.quorum.voters", "controller.quorum.bootstrap.servers", "controller.listener.names",
 		"metadata.log.dir", "metadata.log.max.record.bytes.between.snapshots", "metadata.log.segment.bytes",
@@ -62,7 +53,6 @@ var refused = merge(
 // unservedTopic are Kafka's topic names that are kept with a topic and have no
 // effect.
 var unservedTopic = merge(
-	why("there is one broker", "follower.replication.throttled.replicas", "leader.replication.throttled.replicas", "unclean.leader.election.enable"),
 	why("batches are kept in format v2", "message.downconversion.enable", "message.format.version", "message.timestamp.difference.max.ms"),
 	why("the append engine decides", "preallocate"),
 	why("", "remote.storage.enable", "local.retention.bytes", "local.retention.ms"),

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -22,7 +23,11 @@ func WriteMarkdown(w io.Writer) error {
 	out = section(out, "Compaction, broker", cleaner, brokerRow)
 	out = section(out, "Compaction, topic", cleanerTopic, topicRow)
 	out = section(out, "Consumer groups", groupDefs, brokerRow)
-	own, ownTopic := apart(ownDefs)
+	out = section(out, "Transactions", transactionDefs, brokerRow)
+	replication, replicationTopic := apart(replicationDefs)
+	out = section(out, "Replication, broker", replication, brokerRow)
+	out = section(out, "Replication, topic", replicationTopic, topicRow)
+	own, ownTopic := apart(slices.Concat(ownDefs, ownReplicationDefs))
 	out = append(out, "\n# Our own names\n\nApache Kafka does not have these.\n"...)
 	out = section(out, "Broker, our own", own, brokerRow)
 	out = section(out, "Topic, our own", ownTopic, topicRow)

@@ -175,6 +175,7 @@ func (b *Broker) check() error {
 	errs.add(b.splitChroot())
 	errs.add(b.Cleaner.check())
 	errs.add(b.Groups.check())
+	errs.add(b.Replication.check())
 	errs.add(b.TopicDefaults.check())
 	return errs.err()
 }

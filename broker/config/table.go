@@ -8,7 +8,7 @@ import (
 )
 
 // table holds every row; names and topicNames index it.
-var table = slices.Concat(brokerDefs, topicDefs, cleanerDefs, groupDefs, ownDefs)
+var table = slices.Concat(brokerDefs, topicDefs, cleanerDefs, groupDefs, transactionDefs, replicationDefs, ownDefs, ownReplicationDefs)
 
 // entry is a row as found under one of its names.
 type entry struct {
