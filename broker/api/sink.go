@@ -17,6 +17,7 @@ import (
 // view and the configuration: what LeaderAndIsr, StopReplica and UpdateMetadata
 // requests do between brokers. It is confined to the controller's goroutine.
 type Sink struct {
+	id       int32
 	configs  *Configs
 	replicas *replica.Manager
 	groups   *groups.Coordinator
@@ -26,7 +27,7 @@ type Sink struct {
 
 // NewSink returns the given broker's sink.
 func NewSink(brokerID int32, configs *Configs, replicas *replica.Manager, groups *groups.Coordinator, view *metadata.Cache, logger *slog.Logger) *Sink {
-	return &Sink{configs: configs, replicas: replicas, groups: groups, metadata: view, logger: logger.With("broker", brokerID)}
+	return &Sink{id: brokerID, configs: configs, replicas: replicas, groups: groups, metadata: view, logger: logger.With("broker", brokerID)}
 }
 
 var _ controller.Sink = (*Sink)(nil)
@@ -43,7 +44,7 @@ func (k *Sink) ApplyPartitions(states []controller.PartitionState) error {
 			Replicas: s.Replicas, ISR: s.ISR,
 		})
 		view = append(view, metadata.Update{Topic: s.Topic, ID: s.TopicID, Partition: metadata.Partition{
-			Index: s.Partition, Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, Replicas: s.Replicas, ISR: s.ISR,
+			Index: s.Partition, Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.PartitionEpoch, Replicas: s.Replicas, ISR: s.ISR,
 		}})
 	}
 	err := k.replicas.Apply(mine)
@@ -52,7 +53,7 @@ func (k *Sink) ApplyPartitions(states []controller.PartitionState) error {
 			k.groups.Led(s.Partition, s.Leader, s.LeaderEpoch)
 		}
 	}
-	k.metadata.Apply(view)
+	k.metadata.Apply(metadata.Change{Controller: k.id, Partitions: view})
 	return err
 }
 
@@ -77,13 +78,15 @@ func (k *Sink) StopPartitions(partitions []controller.TopicPartition, remove boo
 func (k *Sink) forget(removed map[string]int) {
 	view := k.metadata.View()
 	var names []string
+	var gone []metadata.Removal
 	for name, count := range removed {
 		if t := view.Topic(name); t != nil && count >= len(t.Partitions) {
 			names = append(names, name)
+			gone = append(gone, metadata.Removal{Topic: name, ID: t.ID})
 			k.configs.SetTopic(name, nil)
 		}
 	}
-	k.metadata.Remove(names...)
+	k.metadata.Apply(metadata.Change{Controller: k.id, Removed: gone})
 	k.groups.TopicsDeleted(names)
 }
 
@@ -115,7 +118,7 @@ func (k *Sink) BrokersChanged(brokers []znode.Broker) {
 		host, port := address(b)
 		view = append(view, metadata.Broker{ID: b.ID, Host: host, Port: port, Rack: b.Rack})
 	}
-	k.metadata.SetBrokers(view)
+	k.metadata.Apply(metadata.Change{Controller: k.id, Brokers: view})
 }
 
 // address is where clients reach a broker: its plaintext listener, or the first
