@@ -91,6 +91,40 @@ func TestAConsumerThatMissedAnAnswer(t *testing.T) {
 }
 
 // TestOffsetsOfConsumers: commits and reads carry the member's epoch.
+// TestAStaticConsumerThatLeavesOutItsInstance: franz-go names the instance only in
+// heartbeats that say all of themselves, and is the same static member in between.
+func TestAStaticConsumerThatLeavesOutItsInstance(t *testing.T) {
+	w := newWorld(quick())
+	r := joining848("g", "m")
+	r.InstanceID = "i"
+	first, err := beat848(t, w, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := &ConsumerHeartbeatRequest{Group: "g", Member: "m", Epoch: first.Epoch, Metadata: r.Metadata}
+	if _, err := beat848(t, w, quiet); err != nil {
+		t.Fatal(err)
+	}
+	r.Epoch, r.Owned = first.Epoch, first.Assignment
+	if _, err := beat848(t, w, r); err != nil {
+		t.Errorf("a full heartbeat after one without the instance: %v", err)
+	}
+	leaves := *quiet
+	leaves.Epoch, leaves.InstanceID = StaticLeaveEpoch, "i"
+	if _, err := beat848(t, w, &leaves); err != nil {
+		t.Errorf("the instance stops: %v", err)
+	}
+	next := joining848("g", "n")
+	next.InstanceID = "i"
+	again, err := beat848(t, w, next)
+	if err != nil {
+		t.Fatalf("the instance's next life: %v", err)
+	}
+	if diff := cmp.Diff(first.Assignment, again.Assignment); diff != "" {
+		t.Errorf("the next life has another assignment (-first +next):\n%s", diff)
+	}
+}
+
 func TestOffsetsOfConsumers(t *testing.T) {
 	w := newWorld(quick())
 	if _, err := beat848(t, w, joining848("g", "m")); err != nil {

@@ -6,7 +6,10 @@ import "slices"
 // assign anew.
 func (c *consumers) update(m *consumerMember, r *ConsumerHeartbeatRequest, out *Outcome) (next *consumerMember, bump bool) {
 	updated := *m
-	updated.clientID, updated.clientHost, updated.instance = r.ClientID, r.ClientHost, r.InstanceID
+	updated.clientID, updated.clientHost = r.ClientID, r.ClientHost
+	if r.InstanceID != "" { // A client may leave out what has not changed.
+		updated.instance = r.InstanceID
+	}
 	if r.RackID != "" {
 		updated.rack = r.RackID
 	}
