@@ -272,6 +272,8 @@ func Between(a, b *result.Folder) *result.Compare {
 	if a.Env != nil && b.Env != nil && a.Env.Comparable != b.Env.Comparable {
 		c.Notes = append(c.Notes, "The two folders come from machines that are not comparable (hardware, kernel or file system differ).")
 	}
+	c.Notes = append(c.Notes, degradedNote("A", a)...)
+	c.Notes = append(c.Notes, degradedNote("B", b)...)
 	for _, m := range metrics {
 		var pairs []result.Pair
 		var ps []float64
@@ -291,6 +293,22 @@ func Between(a, b *result.Folder) *result.Compare {
 	return c
 }
 
+// degradedNote says how many of a folder's runs count although the machine was
+// disturbed while they ran.
+func degradedNote(name string, f *result.Folder) []string {
+	runs, degraded := 0, 0
+	for _, e := range f.Plan.Experiments {
+		for _, cell := range e.Cells {
+			of, bad, _ := usable(f, cell.ID)
+			runs, degraded = runs+len(of), degraded+bad
+		}
+	}
+	if degraded == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Of the %d runs of %s, %d are degraded: the machine was disturbed while they ran (see their run files).", runs, name, degraded)}
+}
+
 func across(a, b *result.Folder, experiment string, cell result.PlanCell, m metric) (p result.Pair, raw float64, ok bool) {
 	la, lb := logs(a, cell.ID, m), logs(b, cell.ID, m)
 	if len(la) == 0 || len(lb) == 0 {
@@ -298,7 +316,7 @@ func across(a, b *result.Folder, experiment string, cell result.PlanCell, m metr
 	}
 	n := min(len(la), len(lb))
 	i, raw := Welch(la, lb)
-	p = result.Pair{Experiment: experiment, Cell: cell.ID, Label: cell.Label, BaseCell: cell.ID, BaseLabel: "A", Metric: m.name, N: n, P: raw, NeedN: LeastN}
+	p = result.Pair{Experiment: experiment, Cell: cell.ID, Label: cell.Label, BaseCell: cell.ID, BaseLabel: "A", Metric: m.name, N: n, P: raw, NeedN: NeedNBetween(la, lb, math.Log1p(Margin))}
 	how := "welch_t"
 	if n < LeastN {
 		how, p.P, raw = "min_max", 1, 1

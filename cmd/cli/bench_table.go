@@ -10,6 +10,7 @@ import (
 
 	"tidemark/bench/result"
 	"tidemark/bench/run"
+	"tidemark/bench/stats"
 	"tidemark/bench/workload"
 )
 
@@ -162,14 +163,21 @@ func figure(s result.CellStats, p result.Pair) string {
 func printPairs(w io.Writer, c *result.Compare) error {
 	fmt.Fprintf(w, "A %s\nB %s\n", c.A, c.B)
 	t := newTable(w)
-	t.AppendHeader(table.Row{"experiment", "cell", "metric", "n", "B ÷ A", "95 % interval", "verdict", "would decide"})
+	t.AppendHeader(table.Row{"experiment", "cell", "metric", "n", "B ÷ A", "interval", "verdict", "would decide"})
 	for _, p := range c.Pairs {
-		need := ""
-		if p.Verdict == result.Undecided && p.NeedN > 0 {
+		need := "-"
+		switch p.Verdict {
+		case result.Undecided:
 			need = fmt.Sprintf("n≈%d", p.NeedN)
+		case result.TooFew:
+			need = fmt.Sprintf("n≥%d", stats.LeastN)
+		}
+		bounds := "95 %"
+		if p.Ratio.How == "min_max" {
+			bounds = "extremes"
 		}
 		t.AppendRow(table.Row{p.Experiment, p.Label, p.Metric, p.N, fmt.Sprintf("%.3f", p.Ratio.Median),
-			fmt.Sprintf("%.3f – %.3f", p.Ratio.Low, p.Ratio.High), verdict(p), need})
+			fmt.Sprintf("%.3f – %.3f (%s)", p.Ratio.Low, p.Ratio.High, bounds), verdict(p), need})
 	}
 	t.Render()
 	for _, note := range c.Notes {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -54,7 +55,8 @@ func printDiagnosis(w io.Writer, d diagnosis) error {
 	e := d.Env
 	t := newTable(w)
 	for _, r := range []table.Row{
-		{"processor", fmt.Sprintf("%s, %d logical, hypervisor %q, governor %q", e.CPU.Model, e.CPU.Logical, e.CPU.Hypervisor, e.CPU.Governor)},
+		{"processor", fmt.Sprintf("%s, %d logical, hypervisor %s, governor %s", e.CPU.Model, e.CPU.Logical,
+			cmp.Or(e.CPU.Hypervisor, "none seen"), cmp.Or(e.CPU.Governor, "not shown here"))},
 		{"memory", fmt.Sprintf("%s, %s available, huge pages %s", gigabytes(e.Memory.TotalBytes), gigabytes(e.Memory.AvailableBytes), e.Memory.TransparentHugePages)},
 		{"kernel", fmt.Sprintf("%s %s, %s, clock %s", e.Kernel.OS, e.Kernel.Release, e.Kernel.Distro, e.Kernel.ClockSource)},
 		{"disk", fmt.Sprintf("%s on %s at %s (%s), %s free", e.Disk.FileSystem, e.Disk.Device, e.Disk.Mount, e.Disk.Options, gigabytes(e.Disk.FreeBytes))},
