@@ -41,13 +41,13 @@ func (k *Sink) ApplyPartitions(states []controller.PartitionState) error {
 		mine = append(mine, replica.State{
 			Topic: s.Topic, TopicID: s.TopicID, Index: s.Partition,
 			Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.PartitionEpoch,
-			Replicas: s.Replicas, ISR: s.ISR,
+			Replicas: s.Replicas, ISR: replica.Members(s.ISR...),
 		})
 		view = append(view, metadata.Update{Topic: s.Topic, ID: s.TopicID, Partition: metadata.Partition{
 			Index: s.Partition, Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.PartitionEpoch, Replicas: s.Replicas, ISR: s.ISR,
 		}})
 	}
-	err := k.replicas.Apply(mine)
+	err := k.replicas.Apply(mine).Err()
 	for _, s := range states {
 		if s.Topic == groups.Topic {
 			k.groups.Led(s.Partition, s.Leader, s.LeaderEpoch)

@@ -5,24 +5,25 @@ import (
 	"fmt"
 
 	"tidemark/commitlog"
+	"tidemark/replication"
 )
 
 // Apply brings partitions to the state the controller decided: it creates or
 // claims logs of partitions that name this broker as a replica and publishes who
 // leads. States older than what is known (lower leader and partition epoch) are
-// skipped. It goes on after a partition that fails and returns all errors.
-func (m *Manager) Apply(states []State) error {
-	var errs []error
+// skipped. It goes on after a partition that fails.
+func (m *Manager) Apply(states []State) Results {
+	results := make(Results, len(states))
 	var wake []*Partition
 	m.mu.Lock()
 	for i := range states {
 		if m.closed {
-			errs = append(errs, commitlog.ErrClosed)
-			break
+			results[i].Err = commitlog.ErrClosed
+			continue
 		}
 		p, err := m.apply(&states[i])
 		if err != nil {
-			errs = append(errs, fmt.Errorf("partition %s-%d: %w", states[i].Topic, states[i].Index, err))
+			results[i].Err = fmt.Errorf("partition %s-%d: %w", states[i].Topic, states[i].Index, err)
 		}
 		if p != nil {
 			wake = append(wake, p)
@@ -32,7 +33,7 @@ func (m *Manager) Apply(states []State) error {
 	for _, p := range wake {
 		p.Changed.Wake()
 	}
-	return errors.Join(errs...)
+	return results
 }
 
 // apply brings one partition to its state and returns it if it is here.
@@ -95,7 +96,7 @@ func (p *Partition) become(s *State) {
 	defer p.mu.Unlock()
 	l := &leadership{
 		leader: s.Leader, epoch: s.LeaderEpoch, partitionEpoch: s.PartitionEpoch,
-		replicas: s.Replicas, isr: s.ISR,
+		replicas: s.Replicas, isr: brokers(s.ISR),
 	}
 	before := p.lead.Load()
 	if l.leader == p.self && (before == nil || before.epoch != l.epoch || before.leader != p.self) {
@@ -189,6 +190,15 @@ func (m *Manager) remove(l *commitlog.Log) error {
 	release, err := l.Remove()
 	m.background.Go(release)
 	return err
+}
+
+// brokers are the members' ids.
+func brokers(members []replication.Member) []int32 {
+	out := make([]int32, len(members))
+	for i := range members {
+		out[i] = members[i].Broker
+	}
+	return out
 }
 
 func contains(list []int32, id int32) bool {

@@ -20,6 +20,7 @@ func benchHost(t testing.TB, partitions int32) *Manager {
 	o.Config = func(topic string) TopicConfig {
 		c := NewTopicConfig()
 		c.AppendEngine, c.ReadEngine, c.Flush = "buffered", "pread", policies[topic]
+		c.Log.SegmentBytes, c.Log.FileDeleteDelay = 64<<20, time.Millisecond
 		return c
 	}
 	m := New(o)
@@ -36,10 +37,10 @@ func benchHost(t testing.TB, partitions int32) *Manager {
 	for topic := range policies {
 		id++
 		for i := range partitions {
-			states = append(states, State{Topic: topic, TopicID: [16]byte{id}, Index: i, Leader: 1, Replicas: []int32{1}, ISR: []int32{1}})
+			states = append(states, State{Topic: topic, TopicID: [16]byte{id}, Index: i, Leader: 1, Replicas: []int32{1}, ISR: Members(1)})
 		}
 	}
-	if err := m.Apply(states); err != nil {
+	if err := m.Apply(states).Err(); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -111,6 +112,33 @@ func TestAppendAllocations(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(1000, appendOne); n > 0 {
 			t.Errorf("%s: %v allocations per append, want 0", policy, n)
+		}
+	}
+}
+
+// BenchmarkAppendAlone is a batch of 16 KiB for the only replica: what the rules of
+// replication cost who has none.
+func BenchmarkAppendAlone(b *testing.B) {
+	m := benchHost(b, 1)
+	p := m.Partition("os", 0)
+	batch := testBatch(string(make([]byte, 16<<10)))
+	b.ReportAllocs()
+	b.SetBytes(int64(len(batch)))
+	for n := 0; b.Loop(); n++ {
+		if n%8192 == 8191 { // 128 MiB: a segment's worth is let go.
+			b.StopTimer()
+			if _, err := p.DeleteRecords(ToHighWatermark); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+		batch.SetBaseOffset(0)
+		_, moved, err := p.Append(batch, AckAll, commitlog.Client)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if moved {
+			p.Changed.Wake()
 		}
 	}
 }

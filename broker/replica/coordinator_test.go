@@ -18,12 +18,12 @@ func TestCoordinatorLog(t *testing.T) {
 	h := newHost(t, vfs.NewMem(), "/data")
 	h.open()
 	defer h.close()
-	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, LeaderEpoch: 3, Replicas: []int32{1, 2}, ISR: []int32{1, 2}}
+	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, LeaderEpoch: 3, Replicas: []int32{1, 2}, ISR: Members(1, 2)}
 	apply := func(change func(*State)) {
 		t.Helper()
 		state.PartitionEpoch++
 		change(&state)
-		if err := h.Apply([]State{state}); err != nil {
+		if err := h.Apply([]State{state}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,7 +61,7 @@ func TestCoordinatorLog(t *testing.T) {
 	}
 
 	before := moved
-	apply(func(s *State) { s.ISR = []int32{1} }) // alone it commits
+	apply(func(s *State) { s.ISR = Members(1) }) // alone it commits
 	if l.HighWatermark() != 2 || moved == before {
 		t.Errorf("high watermark %d, told %d times, want 2 and told", l.HighWatermark(), moved-before)
 	}

@@ -111,8 +111,8 @@ func TestHighWatermarkCheckpoint(t *testing.T) {
 			h.open()
 			defer h.close()
 			// Not alone in sync, so that the commit rule raises nothing.
-			s := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, Replicas: []int32{1, 2}, ISR: []int32{1, 2}}
-			if err := h.Apply([]State{s}); err != nil {
+			s := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, Replicas: []int32{1, 2}, ISR: Members(1, 2)}
+			if err := h.Apply([]State{s}).Err(); err != nil {
 				t.Fatal(err)
 			}
 			if got := h.Partition("t", 0).HighWatermark(); got != c.want {

@@ -138,8 +138,8 @@ func TestCreateOnFullDisk(t *testing.T) {
 	h.open()
 	defer h.close()
 	fs.Inject(vfs.Fault{Op: vfs.OpWrite, Path: checkpoint.PartitionMetadataFile + "*", Err: syscall.ENOSPC})
-	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, Replicas: []int32{1}, ISR: []int32{1}}
-	if err := h.Apply([]State{state}); !errors.Is(err, ErrStorage) || !errors.Is(err, syscall.ENOSPC) {
+	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, Replicas: []int32{1}, ISR: Members(1)}
+	if err := h.Apply([]State{state}).Err(); !errors.Is(err, ErrStorage) || !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("create on a full disk: %v, want ErrStorage with its cause", err)
 	}
 	fs.Clear()
@@ -215,8 +215,8 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Go(func() {
 		for i := range int32(50) {
-			s := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1 + i%2, LeaderEpoch: i, Replicas: []int32{1, 2}, ISR: []int32{1}}
-			if err := h.Apply([]State{s}); err != nil {
+			s := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1 + i%2, LeaderEpoch: i, Replicas: []int32{1, 2}, ISR: Members(1)}
+			if err := h.Apply([]State{s}).Err(); err != nil {
 				t.Error(err)
 			}
 			if err := h.Reconfigure("t"); err != nil {
@@ -228,7 +228,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Go(func() {
 		for i := range 50 {
 			id := byte(10 + i)
-			if err := h.Apply([]State{{Topic: "short", TopicID: [16]byte{id}, Leader: 1, Replicas: []int32{1}, ISR: []int32{1}}}); err != nil {
+			if err := h.Apply([]State{{Topic: "short", TopicID: [16]byte{id}, Leader: 1, Replicas: []int32{1}, ISR: Members(1)}}).Err(); err != nil {
 				t.Error(err)
 			}
 			if err := h.Stop([]ID{{Topic: "short"}}, true); err != nil {

@@ -91,9 +91,9 @@ func (h *host) lead(topic string, id byte, partitions int32) {
 	h.t.Helper()
 	var states []State
 	for i := range partitions {
-		states = append(states, State{Topic: topic, TopicID: [16]byte{id}, Index: i, Leader: 1, Replicas: []int32{1}, ISR: []int32{1}})
+		states = append(states, State{Topic: topic, TopicID: [16]byte{id}, Index: i, Leader: 1, Replicas: []int32{1}, ISR: Members(1)})
 	}
-	if err := h.Apply(states); err != nil {
+	if err := h.Apply(states).Err(); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -266,8 +266,8 @@ func TestApplySkipsOldStates(t *testing.T) {
 	h.open()
 	defer h.close()
 	apply := func(leader, epoch, partitionEpoch int32) int32 {
-		s := State{Topic: "t", TopicID: [16]byte{1}, Leader: leader, LeaderEpoch: epoch, PartitionEpoch: partitionEpoch, Replicas: []int32{1, 2}, ISR: []int32{1}}
-		if err := h.Apply([]State{s}); err != nil {
+		s := State{Topic: "t", TopicID: [16]byte{1}, Leader: leader, LeaderEpoch: epoch, PartitionEpoch: partitionEpoch, Replicas: []int32{1, 2}, ISR: Members(1)}
+		if err := h.Apply([]State{s}).Err(); err != nil {
 			t.Fatal(err)
 		}
 		got, _ := h.Partition("t", 0).Leader()
@@ -284,10 +284,10 @@ func TestApplySkipsOldStates(t *testing.T) {
 			t.Errorf("after %+v broker %d leads", step, got)
 		}
 	}
-	if err := h.Apply([]State{{Topic: "elsewhere", Replicas: []int32{2, 3}}}); err != nil || h.Topic("elsewhere") != nil {
+	if err := h.Apply([]State{{Topic: "elsewhere", Replicas: []int32{2, 3}}}).Err(); err != nil || h.Topic("elsewhere") != nil {
 		t.Errorf("a partition of other brokers was opened here (%v)", err)
 	}
-	if err := h.Apply([]State{{Topic: "../x", Replicas: []int32{1}}, {Topic: "good", Replicas: []int32{1}}}); err == nil || h.Partition("good", 0) == nil {
+	if err := h.Apply([]State{{Topic: "../x", Replicas: []int32{1}}, {Topic: "good", Replicas: []int32{1}}}).Err(); err == nil || h.Partition("good", 0) == nil {
 		t.Errorf("a bad topic name must be refused (%v) and the next state applied", err)
 	}
 }

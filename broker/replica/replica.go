@@ -22,6 +22,7 @@ import (
 	"tidemark/engines"
 	"tidemark/internal/clock"
 	"tidemark/internal/vfs"
+	"tidemark/replication"
 )
 
 // Errors that callers tell apart. Errors of package commitlog and package record
@@ -37,6 +38,15 @@ var (
 	ErrUnknownEpoch = errors.New("leader epoch is not known yet")
 	// ErrNotEnoughReplicas: the in-sync set is smaller than min.insync.replicas.
 	ErrNotEnoughReplicas = errors.New("fewer in-sync replicas than min.insync.replicas")
+	// ErrNotEnoughReplicasAfterAppend: it became so before the batch was
+	// acknowledged, which stays in the log.
+	ErrNotEnoughReplicasAfterAppend = errors.New("appended, and fewer in-sync replicas than min.insync.replicas since")
+	// ErrOffsetNotAvailable: the high watermark of a new leader is not known yet.
+	ErrOffsetNotAvailable = errors.New("the new leader's high watermark is not known yet")
+	// ErrStaleBrokerEpoch: an earlier life of the broker asks.
+	ErrStaleBrokerEpoch = errors.New("broker epoch is old")
+	// ErrUnknownReplica: a fetch of a broker that is not assigned.
+	ErrUnknownReplica = errors.New("the broker is no replica of the partition")
 	// ErrStorage: the disk let the log down; a log directory that failed is
 	// offline for good.
 	ErrStorage = errors.New("storage error")
@@ -52,6 +62,11 @@ type TopicConfig struct {
 	Flush FlushPolicy
 	// MinInsyncReplicas is how many in-sync replicas acks=all needs.
 	MinInsyncReplicas int32
+	// Strategy names the replication strategy in Options.Strategies; "" is isr. A
+	// partition keeps the one that it was first applied with.
+	Strategy string
+	// UncleanElection is unclean.leader.election.enable.
+	UncleanElection bool
 }
 
 // FlushPolicy says when records count as written: for acks=1, for acks=all, for
@@ -107,6 +122,26 @@ type Options struct {
 	ProducerExpiryCheckInterval     time.Duration
 	// Cleaner configures the compaction of logs.
 	Cleaner CleanerOptions
+
+	// Strategies is what topics choose a replication strategy from; an empty catalog
+	// stands for isr alone.
+	Strategies replication.Catalog
+	// BrokerEpoch returns the broker epoch of the present registration,
+	// replication.NoBrokerEpoch while there is none; nil is that always. It is asked
+	// under locks and must not block.
+	BrokerEpoch func() int64
+	// Lease reports whether this broker's session cannot have expired yet; without
+	// it nothing is appended or acknowledged as leader. It is asked for every
+	// acknowledgement and must not block; nil holds always.
+	Lease func() bool
+	// LagTimeMax is replica.lag.time.max.ms; 0 is Kafka's default.
+	LagTimeMax time.Duration
+	// Truncation is replica.truncation.
+	Truncation replication.Truncation
+	// ELR is eligible.leader.replicas.
+	ELR bool
+	// ISR writes in-sync sets; nil for a broker that is its partitions' only replica.
+	ISR ISR
 }
 
 // State is what the controller decided about one partition.
@@ -117,8 +152,27 @@ type State struct {
 	Leader         int32
 	LeaderEpoch    int32
 	PartitionEpoch int32
-	Replicas       []int32
-	ISR            []int32 // a subset of Replicas
+	// ControllerEpoch is the controller's that decided; a lower one than was
+	// obeyed before is not.
+	ControllerEpoch int32
+	// Replicas are the assigned ones, preferred first; Adding and Removing are the
+	// parts of them that a reassignment brings and takes.
+	Replicas, Adding, Removing []int32
+	// ISR is a subset of Replicas, ELR (KIP-966) another.
+	ISR, ELR []replication.Member
+	// IsNew: the partition was just created.
+	IsNew bool
+	// Recovering: the leader was elected uncleanly.
+	Recovering bool
+}
+
+// Members are brokers as members of which nothing else is known.
+func Members(brokers ...int32) []replication.Member {
+	out := make([]replication.Member, len(brokers))
+	for i, b := range brokers {
+		out[i] = replication.Member{Broker: b, BrokerEpoch: replication.NoBrokerEpoch}
+	}
+	return out
 }
 
 // ID names a partition.

@@ -74,7 +74,7 @@ var arrows = map[string][]string{
 	"broker/network":   {"internal/loopback", "protocol/wire", "internal/clock", "internal/invariant"},
 	"broker/purgatory": {"internal/clock", "internal/timer", "internal/invariant"},
 	"broker/metadata":  {},
-	"broker/replica":   {"commitlog", "commitlog/checkpoint", "protocol/record", "engines", "broker/purgatory", "internal/vfs", "internal/clock", "internal/invariant"},
+	"broker/replica":   {"commitlog", "commitlog/checkpoint", "protocol/record", "engines", "replication", "replication/isr", "broker/peer", "broker/purgatory", "internal/vfs", "internal/clock", "internal/invariant"},
 	"broker/groups": {"broker/api/codec", "broker/config", "broker/metadata", "broker/purgatory", "broker/replica", "coordinator/group", "coordinator/shard",
 		"internal/clock"},
 	"broker/api/codec": {"coordinator/group", "internal/invariant"},

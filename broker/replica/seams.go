@@ -1,0 +1,107 @@
+package replica
+
+import (
+	"errors"
+
+	"tidemark/replication"
+)
+
+// ISR has in-sync sets written, by the controller or straight to ZooKeeper.
+type ISR interface {
+	// Propose has the proposal written if the state is still the one that it was
+	// made from, then calls done once, from another goroutine, whatever happened.
+	// It is called under locks and never blocks.
+	Propose(p Proposal, done func(Outcome))
+}
+
+// Proposal is an in-sync set that a leader wants written.
+type Proposal struct {
+	ID
+	TopicID [16]byte
+	// LeaderEpoch and PartitionEpoch are of the state that it was made from.
+	LeaderEpoch, PartitionEpoch int32
+	// Members is shared and read-only.
+	Members []replication.Member
+	Why     replication.Why
+}
+
+// Outcome is what became of a proposal.
+type Outcome struct {
+	// Refusal is 0 where the proposal stands, or stood already.
+	Refusal replication.Refusal
+	// The state as it is written now; it counts where Refusal is 0. Leader is who
+	// leads in it.
+	Leader, LeaderEpoch, PartitionEpoch int32
+	ISR, ELR                            []replication.Member
+}
+
+// Applied is what became of one State of Apply.
+type Applied struct {
+	// Err says why the replica does not serve; nil too for a state that is old, or
+	// of a partition that is not for this broker.
+	Err error
+	// Dir is the id of the log directory that holds the replica.
+	Dir replication.DirID
+}
+
+// Results are in the order of the states.
+type Results []Applied
+
+// Err joins the errors.
+func (r Results) Err() error {
+	var errs []error
+	for i := range r {
+		errs = append(errs, r[i].Err)
+	}
+	return errors.Join(errs...)
+}
+
+// Stopping is one partition of StopReplica.
+type Stopping struct {
+	ID
+	// LeaderEpoch is the one that the controller knows; a lower one than the
+	// replica's is ignored. AnyEpoch and below are not checked.
+	LeaderEpoch int32
+	// Delete: the log goes too.
+	Delete bool
+}
+
+// FenceRequest is the controller's FenceReplica of one partition.
+type FenceRequest struct {
+	ID
+	TopicID                      [16]byte
+	LeaderEpoch, ControllerEpoch int32
+}
+
+// FenceAnswer is the replica's answer.
+type FenceAnswer struct {
+	// Err is set where there is no replica to ask.
+	Err error
+	// Failure is FencedLeaderEpoch where a later epoch was promised to.
+	Failure replication.Failure
+	// LeaderEpoch is the epoch promised to.
+	LeaderEpoch int32
+	// LastEpoch and LogEndOffset are how far the log is, Dir where it lies.
+	LastEpoch    int32
+	LogEndOffset int64
+	Dir          replication.DirID
+}
+
+// Status is one partition's state for people, metrics and tests.
+type Status struct {
+	replication.Status
+	ID
+	TopicID  [16]byte
+	Strategy string
+	// Replicas are the assigned ones.
+	Replicas []int32
+	// SizeBytes is the log's, Path its log directory, Dir that one's id.
+	SizeBytes int64
+	Path      string
+	Dir       replication.DirID
+	// Offline: the log directory failed.
+	Offline bool
+	// Fetcher says what a follower's fetcher does for it: "fetching", "backing off"
+	// and why, or "" for none.
+	Fetcher string
+}
