@@ -15,6 +15,9 @@ import (
 // and told by Appended and Truncated, before the next event of another kind. A
 // flush that began before a truncation is not told. On BecomeLeader of a new
 // epoch the shell notes in its log, too, that the epoch begins at the log end.
+// Where a log became shorter than its high watermark's checkpoint says, by a
+// truncation or because power was lost, the checkpoint is lowered before anything
+// is appended: else the next restart takes for committed what was appended there.
 type Replica struct {
 	cfg  Config
 	rule Rule

@@ -79,6 +79,7 @@ func (b *broker) start() {
 	}
 	b.life++
 	b.recover()
+	b.lowerCheckpoint(b.log.end())
 	b.ghost.promiseKept(b)
 	effects := b.effects
 	b.process = process{
@@ -102,6 +103,13 @@ func (b *broker) recover() {
 		b.ghost.forgot(b, end)
 		b.ghost.reckon()
 	}
+}
+
+// lowerCheckpoint takes the high watermark's checkpoint down to where the log is
+// going to end, before anything is appended there: what comes next may not be
+// committed, and a restart before the next checkpoint would take it for that.
+func (b *broker) lowerCheckpoint(end int64) {
+	b.hwCheckpoint = min(b.hwCheckpoint, end)
 }
 
 // timer schedules a timer of this process.

@@ -106,6 +106,7 @@ func (b *broker) accept() {
 func (b *broker) truncate(e replication.Effect) {
 	from := b.log.end()
 	to := min(e.Offset, from)
+	b.lowerCheckpoint(to)
 	b.log.truncate(to)
 	b.flushEnd = min(b.flushEnd, to)
 	if b.flushing {
