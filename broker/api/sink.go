@@ -30,7 +30,7 @@ func NewSink(brokerID int32, configs *Configs, replicas *replica.Manager, groups
 	return &Sink{id: brokerID, configs: configs, replicas: replicas, groups: groups, metadata: view, logger: logger.With("broker", brokerID)}
 }
 
-var _ controller.Sink = (*Sink)(nil)
+var _ controller.LocalSink = (*Sink)(nil)
 
 // ApplyPartitions first makes the replicas serve, then the coordinators that live on
 // them, and then tells clients.
@@ -41,10 +41,10 @@ func (k *Sink) ApplyPartitions(states []controller.PartitionState) error {
 		mine = append(mine, replica.State{
 			Topic: s.Topic, TopicID: s.TopicID, Index: s.Partition,
 			Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.PartitionEpoch,
-			Replicas: s.Replicas, ISR: replica.Members(s.ISR...),
+			Replicas: s.Replicas, ISR: s.ISR,
 		})
 		view = append(view, metadata.Update{Topic: s.Topic, ID: s.TopicID, Partition: metadata.Partition{
-			Index: s.Partition, Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.PartitionEpoch, Replicas: s.Replicas, ISR: s.ISR,
+			Index: s.Partition, Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.PartitionEpoch, Replicas: s.Replicas, ISR: s.InSync(),
 		}})
 	}
 	err := k.replicas.Apply(mine).Err()

@@ -17,9 +17,11 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"tidemark/coordinator/znode"
 	"tidemark/internal/clock"
+	"tidemark/replication"
 )
 
 // Options configure a Controller. Client and Sink are required.
@@ -27,6 +29,18 @@ type Options struct {
 	Client   *znode.Client
 	BrokerID int32
 	Sink     Sink
+	// Peers reaches the brokers; where it is nil, the Sink is a LocalSink and the
+	// cluster has one broker.
+	Peers Peers
+	// Replication is the strategy of a topic and what its elections look at; Self,
+	// BrokerEpoch and Dir are ignored. It must not call the Controller.
+	Replication func(topic string) (replication.Spec, replication.Config)
+	// AutoRebalance is auto.leader.rebalance.enable; ImbalanceInterval and
+	// ImbalancePercent are leader.imbalance.check.interval.seconds and
+	// leader.imbalance.per.broker.percentage.
+	AutoRebalance     bool
+	ImbalanceInterval time.Duration
+	ImbalancePercent  int
 	// Clock defaults to the machine's.
 	Clock clock.Clock
 	// Logger is silent where nil.

@@ -166,7 +166,7 @@ func TestTopicLifecycle(t *testing.T) {
 	got, _ := s.get("t", 1)
 	want := PartitionState{
 		TopicPartition: TopicPartition{Topic: "t", Partition: 1}, TopicID: info.ID,
-		Leader: 1, ISR: []int32{1}, Replicas: []int32{1}, ControllerEpoch: 1, IsNew: true,
+		Leader: 1, ISR: znode.Members(1), Replicas: []int32{1}, ControllerEpoch: 1, IsNew: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("state of t-1 differs (-want +got):\n%s", diff)
@@ -387,7 +387,7 @@ func TestOfficePassesOnWhenTheHolderLeaves(t *testing.T) {
 	one.Close() // broker 1 leaves: the second is elected and moves the leader
 	s2.wait(func() bool {
 		st, ok := s2.states[TopicPartition{Topic: "t"}]
-		return ok && st.Leader == 2 && st.LeaderEpoch == 1 && slices.Equal(st.ISR, []int32{2})
+		return ok && st.Leader == 2 && st.LeaderEpoch == 1 && slices.Equal(st.InSync(), []int32{2})
 	})
 }
 

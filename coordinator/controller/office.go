@@ -9,6 +9,7 @@ import (
 
 	"tidemark/coordinator/controller/election"
 	"tidemark/coordinator/znode"
+	"tidemark/replication"
 )
 
 // seekOffice gives the office up if its session is gone, and takes it if nobody
@@ -130,7 +131,7 @@ func (c *Controller) loadBrokers(ctx context.Context) error {
 		return err
 	}
 	c.brokers = brokers
-	c.o.Sink.BrokersChanged(slices.Clone(brokers))
+	c.o.Sink.(LocalSink).BrokersChanged(slices.Clone(brokers))
 	return nil
 }
 
@@ -162,15 +163,15 @@ func (c *Controller) electOffline(ctx context.Context) error {
 		t := c.topics[name]
 		for _, p := range sortedKeys(t.states) {
 			old := t.states[p]
-			if slices.Contains(live, old.Leader) && slices.Contains(old.ISR, old.Leader) {
+			if slices.Contains(live, old.Leader) && replication.Contains(old.ISR, old.Leader) {
 				continue
 			}
-			d := election.Clean(election.State{Replicas: t.Partitions[p], ISR: old.ISR, Live: live})
+			d := election.Clean(election.State{Replicas: t.Partitions[p], ISR: znode.BrokersOf(old.ISR), Live: live})
 			if d.Leader == old.Leader {
 				continue
 			}
 			next := old
-			next.Leader, next.ISR = d.Leader, d.ISR
+			next.Leader, next.ISR = d.Leader, znode.Members(d.ISR...)
 			next.LeaderEpoch++
 			next.ControllerEpoch = c.fence.Epoch
 			version, err := c.o.Client.SetPartitionState(ctx, c.fence, TopicPartition{Topic: name, Partition: p}, next)
@@ -189,7 +190,7 @@ func (c *Controller) apply(states []PartitionState) error {
 	if len(states) == 0 {
 		return nil
 	}
-	if err := c.o.Sink.ApplyPartitions(states); err != nil {
+	if err := c.o.Sink.(LocalSink).ApplyPartitions(states); err != nil {
 		return fmt.Errorf("apply %d partitions: %w", len(states), err)
 	}
 	return nil

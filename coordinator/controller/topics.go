@@ -10,6 +10,7 @@ import (
 
 	"tidemark/coordinator/controller/election"
 	"tidemark/coordinator/znode"
+	"tidemark/replication"
 )
 
 // topic is what the controller knows of one; states has every partition.
@@ -96,7 +97,7 @@ func (c *Controller) loadTopic(ctx context.Context, name string) (created []int3
 		case err != nil:
 			return nil, err
 		default:
-			s.ISR = slices.DeleteFunc(s.ISR, func(r int32) bool { return !slices.Contains(t.Partitions[p], r) })
+			s.ISR = slices.DeleteFunc(s.ISR, func(m replication.Member) bool { return !slices.Contains(t.Partitions[p], m.Broker) })
 			t.states[p] = s
 		}
 	}
@@ -116,7 +117,7 @@ func (c *Controller) bringUp(ctx context.Context, t *topic, partitions []int32) 
 			// Nobody can be in sync with nothing: the first replica will be.
 			d.ISR = t.Partitions[p][:1]
 		}
-		s := znode.PartitionState{Leader: d.Leader, ISR: d.ISR, ControllerEpoch: c.fence.Epoch}
+		s := znode.PartitionState{Leader: d.Leader, ISR: znode.Members(d.ISR...), ControllerEpoch: c.fence.Epoch}
 		t.states[p] = s
 		fresh = append(fresh, znode.NewPartition{TopicPartition: TopicPartition{Topic: t.Name, Partition: p}, State: s})
 	}
@@ -166,7 +167,7 @@ func (c *Controller) stop(t *topic) error {
 	for _, p := range sortedKeys(t.Partitions) {
 		partitions = append(partitions, TopicPartition{Topic: t.Name, Partition: p})
 	}
-	if err := c.o.Sink.StopPartitions(partitions, true); err != nil {
+	if err := c.o.Sink.(LocalSink).StopPartitions(partitions, true); err != nil {
 		return fmt.Errorf("stop topic %s: %w", t.Name, err)
 	}
 	return nil

@@ -9,37 +9,24 @@ import (
 // TopicPartition names one partition.
 type TopicPartition = znode.TopicPartition
 
-// PartitionState is what a broker needs to know to lead, follow or describe a
-// partition: what LeaderAndIsr and UpdateMetadata carry in Kafka.
-type PartitionState struct {
-	TopicPartition
-	TopicID         znode.TopicID
-	Leader          int32
-	LeaderEpoch     int32
-	ISR             []int32
-	Replicas        []int32
-	PartitionEpoch  int32
-	ControllerEpoch int32
-	// IsNew tells that the partition was just created, so that a missing log is
-	// no sign of a lost disk.
-	IsNew bool
+// Sink is told of configuration, in office or not. Calls come one at a time, and
+// must not call back into the Controller. The maps are the receiver's to keep.
+type Sink interface {
+	// ConfigChanged passes on the whole dynamic configuration of one entity: of
+	// every entity at the start, then of those that change. A topic's comes
+	// before its first LeaderAndISR where LearnTopics was called for it.
+	ConfigChanged(entity znode.EntityType, name string, config map[string]string)
 }
 
-// Sink is told what to do. Calls come from the controller's goroutine, one at a
-// time, and must not call back into the Controller. The slices and maps are the
-// receiver's to keep.
-type Sink interface {
-	// ApplyPartitions brings the named partitions to the given state; it is
-	// called with all partitions after an election and may repeat what the
-	// receiver knows: epochs tell new from old.
+// LocalSink is the Sink of a cluster of one: without Peers it is told what they
+// would be.
+type LocalSink interface {
+	Sink
+	// ApplyPartitions brings the named partitions to the given state.
 	ApplyPartitions([]PartitionState) error
 	// StopPartitions stops serving the partitions and, if remove is set,
 	// deletes their logs. Unknown ones are no error.
 	StopPartitions(partitions []TopicPartition, remove bool) error
-	// ConfigChanged passes on the whole dynamic configuration of one entity: of
-	// every entity at the start, then of those that change. A topic's comes
-	// before its first ApplyPartitions.
-	ConfigChanged(entity znode.EntityType, name string, config map[string]string)
 	// BrokersChanged passes on the live brokers, in order of id.
 	BrokersChanged([]znode.Broker)
 }

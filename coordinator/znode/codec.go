@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"tidemark/replication"
 )
 
 // encodeBroker writes version 5, that of Kafka 2.7 and later.
@@ -17,6 +19,12 @@ func encodeBroker(b Broker) []byte {
 	if b.Rack != "" {
 		fields = append(fields, field{"rack", b.Rack})
 	}
+	if b.CleanEpoch > 0 {
+		fields = append(fields, field{"clean_epoch", b.CleanEpoch})
+	}
+	if len(b.LogDirs) > 0 {
+		fields = append(fields, field{"log_dirs", encodeDirs(b.LogDirs)})
+	}
 	protocols := b.SecurityProtocols
 	if protocols == nil {
 		protocols = map[string]string{}
@@ -27,16 +35,21 @@ func encodeBroker(b Broker) []byte {
 
 // decodeBroker reads versions 1 to 5; the older ones know only host and port.
 func decodeBroker(id BrokerID, data []byte) (Broker, error) {
-	b := Broker{ID: id, Port: -1}
+	b := Broker{ID: id, Port: -1, CleanEpoch: replication.NoBrokerEpoch}
 	o, err := parseObject(data)
 	if err != nil {
 		return b, err
 	}
 	var version int
 	var timestamp string
+	var dirs []string
 	err = errors.Join(o.take("version", &version, true), o.take("host", &b.Host, false), o.take("port", &b.Port, false),
 		o.take("endpoints", &b.Endpoints, false), o.take("timestamp", &timestamp, false), o.take("rack", &b.Rack, false),
-		o.take("listener_security_protocol_map", &b.SecurityProtocols, false))
+		o.take("listener_security_protocol_map", &b.SecurityProtocols, false),
+		o.take("clean_epoch", &b.CleanEpoch, false), o.take("log_dirs", &dirs, false))
+	if err == nil {
+		b.LogDirs, err = decodeDirs(dirs)
+	}
 	if err != nil {
 		return b, err
 	}
@@ -105,39 +118,6 @@ func decodeTopic(name string, data []byte) (Topic, error) {
 	t.Removing, e3 = decodeReplicas(removing)
 	t.unknown = o.rest()
 	return t, errors.Join(e1, e2, e3)
-}
-
-func encodeState(s PartitionState) []byte {
-	isr := append([]BrokerID{}, s.ISR...)
-	fields := []field{
-		{"controller_epoch", s.ControllerEpoch}, {"leader", s.Leader}, {"version", 1},
-		{"leader_epoch", s.LeaderEpoch}, {"isr", isr},
-	}
-	if s.Recovering {
-		fields = append(fields, field{"leader_recovery_state", 1})
-	}
-	return encodeObject(fields, s.unknown)
-}
-
-func decodeState(data []byte) (PartitionState, error) {
-	var s PartitionState
-	o, err := parseObject(data)
-	if err != nil {
-		return s, err
-	}
-	var version, recovery int
-	err = errors.Join(o.take("version", &version, false), o.take("leader", &s.Leader, true), o.take("leader_epoch", &s.LeaderEpoch, true),
-		o.take("isr", &s.ISR, true), o.take("controller_epoch", &s.ControllerEpoch, true),
-		o.take("leader_recovery_state", &recovery, false))
-	if err == nil {
-		err = checkReplicas(s.ISR)
-	}
-	if err == nil && (recovery < 0 || recovery > 1) {
-		err = fmt.Errorf("leader_recovery_state %d is neither 0 nor 1", recovery)
-	}
-	s.Recovering = recovery == 1
-	s.unknown = o.rest()
-	return s, err
 }
 
 func encodeController(c Controller) []byte {

@@ -28,10 +28,10 @@ func TestKafkasBytes(t *testing.T) {
 			ID: kafkaID, Partitions: map[int32][]BrokerID{0: {1, 2, 3}, 1: {2, 3, 1}},
 		}),
 		`{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1,2,3]}`: encodeState(PartitionState{
-			Leader: 1, ISR: []BrokerID{1, 2, 3}, ControllerEpoch: 1,
+			Leader: 1, ISR: Members(1, 2, 3), ControllerEpoch: 1,
 		}),
 		`{"controller_epoch":1,"leader":-1,"version":1,"leader_epoch":2,"isr":[3],"leader_recovery_state":1}`: encodeState(PartitionState{
-			Leader: NoLeader, LeaderEpoch: 2, ISR: []BrokerID{3}, ControllerEpoch: 1, Recovering: true,
+			Leader: NoLeader, LeaderEpoch: 2, ISR: Members(3), ControllerEpoch: 1, Recovering: true,
 		}),
 		`{"version":2,"brokerid":1,"timestamp":"1700000000000","kraftControllerEpoch":-1}`: encodeController(Controller{BrokerID: 1, Timestamp: at}),
 		`{"version":1,"broker":1,"block_start":"0","block_end":"999"}`:                     encodeProducerIDBlock(ProducerIDBlock{1, 0, 999}),

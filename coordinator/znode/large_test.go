@@ -17,7 +17,7 @@ func TestManyPartitions(t *testing.T) {
 	var fresh []NewPartition
 	for p := range int32(count) {
 		topic.Partitions[p] = []BrokerID{1, 2, 3}
-		fresh = append(fresh, NewPartition{TopicPartition{"large", p}, PartitionState{Leader: 1, ISR: []BrokerID{1, 2, 3}}})
+		fresh = append(fresh, NewPartition{TopicPartition{"large", p}, PartitionState{Leader: 1, ISR: Members(1, 2, 3)}})
 	}
 	if err := c.CreateTopic(ctx, f, topic, nil); err != nil {
 		t.Fatal(err)

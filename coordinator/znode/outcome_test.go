@@ -71,16 +71,16 @@ func TestLostReplies(t *testing.T) {
 
 	lose(opMulti)
 	tp := TopicPartition{Topic: "t"}
-	if err := c.CreatePartitions(ctx, f, []NewPartition{{tp, PartitionState{Leader: 1, ISR: []BrokerID{1}}}}); err != nil {
+	if err := c.CreatePartitions(ctx, f, []NewPartition{{tp, PartitionState{Leader: 1, ISR: Members(1)}}}); err != nil {
 		t.Errorf("create the partition: %v", err)
 	}
 
 	lose(opMulti)
-	version, err := c.SetPartitionState(ctx, f, tp, PartitionState{Leader: 1, LeaderEpoch: 1, ISR: []BrokerID{1}})
+	version, err := c.SetPartitionState(ctx, f, tp, PartitionState{Leader: 1, LeaderEpoch: 1, ISR: Members(1)})
 	if err != nil || version != 1 {
 		t.Errorf("set the state: version %d, error %v; want 1", version, err)
 	}
-	if _, err := c.SetPartitionState(ctx, f, tp, PartitionState{Leader: 1, LeaderEpoch: 2, ISR: []BrokerID{1}}); !errors.Is(err, ErrVersion) {
+	if _, err := c.SetPartitionState(ctx, f, tp, PartitionState{Leader: 1, LeaderEpoch: 2, ISR: Members(1)}); !errors.Is(err, ErrVersion) {
 		t.Errorf("set the state at an old version: %v, want ErrVersion", err)
 	}
 
@@ -264,7 +264,7 @@ func TestFence(t *testing.T) {
 	}
 	topic := Topic{Name: "t", ID: NewTopicID(), Partitions: map[int32][]BrokerID{0: {1}}}
 	tp := TopicPartition{Topic: "t"}
-	state := PartitionState{Leader: 1, ISR: []BrokerID{1}}
+	state := PartitionState{Leader: 1, ISR: Members(1)}
 	if err := next.CreateTopic(ctx, f2, topic, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"time"
+
+	"tidemark/replication"
 )
 
 // BrokerID is a broker's number, Kafka's broker.id.
@@ -54,6 +56,12 @@ type Broker struct {
 	Rack string
 	// Timestamp is when the broker registered.
 	Timestamp time.Time
+	// CleanEpoch is the registration that the broker says it left cleanly, or
+	// survived without a restart (KIP-966); NoBrokerEpoch if it cannot say so.
+	// Zero is written as that.
+	CleanEpoch int64
+	// LogDirs are the ids of its log directories that work.
+	LogDirs []replication.DirID
 	// Epoch is the node's czxid; set on reading, ignored on writing.
 	Epoch int64
 }
@@ -78,9 +86,12 @@ const NoLeader BrokerID = -1
 
 // PartitionState is the content of /brokers/topics/T/partitions/P/state.
 type PartitionState struct {
-	Leader          BrokerID
-	LeaderEpoch     int32
-	ISR             []BrokerID
+	Leader      BrokerID
+	LeaderEpoch int32
+	// ISR and ELR are the in-sync replicas and the eligible leaders (KIP-966). What
+	// Kafka's isr lacks, the broker epoch and the log directory of a member, stands
+	// beside it in keys of our own.
+	ISR, ELR        []replication.Member
 	ControllerEpoch int32
 	// Recovering is set while the leader restores itself after an unclean
 	// election (leader_recovery_state 1, KIP-704).
@@ -89,6 +100,24 @@ type PartitionState struct {
 	Version int32
 
 	unknown map[string]rawJSON
+}
+
+// BrokersOf are the brokers of a set.
+func BrokersOf(set []replication.Member) []BrokerID {
+	ids := make([]BrokerID, len(set))
+	for i := range set {
+		ids[i] = set[i].Broker
+	}
+	return ids
+}
+
+// Members are brokers of which nothing more is known.
+func Members(brokers ...BrokerID) []replication.Member {
+	set := make([]replication.Member, len(brokers))
+	for i, b := range brokers {
+		set[i] = replication.Member{Broker: b, BrokerEpoch: replication.NoBrokerEpoch}
+	}
+	return set
 }
 
 // Controller is the content of /controller.

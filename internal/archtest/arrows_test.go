@@ -53,9 +53,9 @@ var arrows = map[string][]string{
 	"coordinator/zkserver/jute":       {},
 	"coordinator/zkserver/tree":       {"coordinator/zkserver/jute", "internal/invariant"},
 	"coordinator/zkserver":            {"coordinator/zkserver/jute", "coordinator/zkserver/tree", "internal/vfs", "internal/clock"},
-	"coordinator/znode":               {},
+	"coordinator/znode":               {"replication"},
 	"coordinator/controller/election": {"internal/invariant"},
-	"coordinator/controller":          {"coordinator/controller/election", "coordinator/znode", "internal/clock"},
+	"coordinator/controller":          {"coordinator/controller/election", "coordinator/znode", "replication", "internal/clock"},
 	"coordinator/shard":               {"protocol/record", "internal/timer", "internal/clock", "internal/invariant"},
 	"coordinator/group":               {"coordinator/shard", "internal/planted"},
 
