@@ -58,6 +58,7 @@ var arrows = map[string][]string{
 	"coordinator/controller":          {"coordinator/controller/election", "coordinator/znode", "replication", "internal/clock"},
 	"coordinator/shard":               {"protocol/record", "internal/timer", "internal/clock", "internal/invariant"},
 	"coordinator/group":               {"coordinator/shard", "internal/planted"},
+	"coordinator/txn":                 {"coordinator/shard"},
 
 	"replication":                 {"commitlog/epoch", "internal/planted", "internal/invariant"},
 	"replication/internal/scene":  {"commitlog/epoch", "replication"},
@@ -77,8 +78,10 @@ var arrows = map[string][]string{
 	"broker/replica":   {"commitlog", "commitlog/checkpoint", "protocol/record", "engines", "replication", "replication/isr", "broker/peer", "broker/purgatory", "internal/vfs", "internal/clock", "internal/invariant"},
 	"broker/groups": {"broker/api/codec", "broker/config", "broker/metadata", "broker/purgatory", "broker/replica", "coordinator/group", "coordinator/shard",
 		"internal/clock"},
-	"broker/api/codec": {"coordinator/group", "internal/invariant"},
-	"broker/api": {"broker/groups", "coordinator/group", "coordinator/shard", "protocol/wire", "protocol/record", "broker/replica", "broker/metadata", "broker/config", "broker/network", "broker/purgatory",
+	"broker/txns": {"broker/api/codec", "broker/config", "broker/groups", "broker/metadata", "broker/purgatory", "broker/replica", "commitlog", "coordinator/shard",
+		"coordinator/txn", "coordinator/znode", "protocol/record", "internal/clock"},
+	"broker/api/codec": {"coordinator/group", "coordinator/txn", "internal/invariant"},
+	"broker/api": {"broker/groups", "broker/txns", "coordinator/group", "coordinator/shard", "coordinator/txn", "protocol/wire", "protocol/record", "broker/replica", "broker/metadata", "broker/config", "broker/network", "broker/purgatory",
 		"commitlog", "engines", "coordinator/controller", "coordinator/znode", "internal/clock", "internal/invariant"},
 	"broker": {"broker/...", "coordinator/...", "engines", "internal/..."},
 
