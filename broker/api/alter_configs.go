@@ -49,6 +49,9 @@ func (s *Server) alterConfig(kind kmsg.ConfigResourceType, name string, validate
 	if err != nil {
 		return err
 	}
+	if target.entity == znode.Topics {
+		change = keepingFixed(change)
+	}
 	checked := func(settings map[string]string) error {
 		if err := change(settings); err != nil {
 			return err

@@ -94,7 +94,7 @@ func (c *creations) request(name string) controller.TopicRequest {
 		return r
 	}
 	b := o.Configs.Broker()
-	r.Partitions, r.ReplicationFactor = b.NumPartitions, int16(b.DefaultReplicationFactor)
+	r.Partitions, r.ReplicationFactor, r.Config = b.NumPartitions, int16(b.DefaultReplicationFactor), noteStrategy(b, nil)
 	return r
 }
 

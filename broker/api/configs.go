@@ -98,11 +98,7 @@ func (c *Configs) brokerLayers() (own, all map[string]string) {
 // are not valid, written by somebody else into ZooKeeper, leave the defaults.
 func (c *Configs) Topic(topic string) replica.TopicConfig {
 	b := c.Broker()
-	t, err := b.Topic(c.Overrides(topic))
-	if err != nil {
-		t = b.TopicDefaults
-	}
-	return replicaConfig(b, t)
+	return replicaConfig(b, inForce(b, c.Overrides(topic)))
 }
 
 // replicaConfig translates names and units.

@@ -121,6 +121,7 @@ func (s *Server) topicRequest(t *kmsg.CreateTopicsRequestTopic) (controller.Topi
 		}
 		r.Config[c.Name] = *c.Value
 	}
+	r.Config = noteStrategy(b, r.Config)
 	return r, s.validTopic(r.Config)
 }
 

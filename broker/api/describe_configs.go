@@ -69,14 +69,11 @@ func (s *Server) thisBroker(name string) error {
 
 // topicConfigs describes a topic with the given overrides.
 func (s *Server) topicConfigs(overrides map[string]string) []configEntry {
-	b := s.o.Configs.Broker()
-	t, err := b.Topic(overrides)
-	if err != nil {
-		t = b.TopicDefaults
-	}
+	t := inForce(s.o.Configs.Broker(), overrides)
 	var out []configEntry
 	for _, d := range config.TopicDefs() {
 		e := entry(d, d.TopicName, d.TopicValue(&t))
+		e.ReadOnly = d.Fixed
 		if value, set := overrides[d.TopicName]; set {
 			e.ConfigSynonyms = append(e.ConfigSynonyms, synonym(d.TopicName, value, kmsg.ConfigSourceDynamicTopicConfig))
 		}
