@@ -75,6 +75,7 @@ var arrows = map[string][]string{
 	"broker/network":   {"internal/loopback", "protocol/wire", "internal/clock", "internal/invariant"},
 	"broker/purgatory": {"internal/clock", "internal/timer", "internal/invariant"},
 	"broker/metadata":  {},
+	"broker/peer":      {"protocol/wire", "replication", "internal/clock"},
 	"broker/replica":   {"commitlog", "commitlog/checkpoint", "protocol/record", "engines", "replication", "replication/isr", "broker/peer", "broker/purgatory", "internal/vfs", "internal/clock", "internal/invariant"},
 	"broker/groups": {"broker/api/codec", "broker/config", "broker/metadata", "broker/purgatory", "broker/replica", "coordinator/group", "coordinator/shard",
 		"internal/clock"},
@@ -112,7 +113,7 @@ var free = []string{"cmd/...", "e2e/..."}
 
 // homes says where a third-party module may be imported outside tests.
 var homes = map[string][]string{
-	"github.com/twmb/franz-go/pkg/kmsg": {"protocol/wire", "broker/api/...", "bench/driver/...", "cmd/..."},
+	"github.com/twmb/franz-go/pkg/kmsg": {"protocol/wire", "broker/api/...", "broker/peer", "bench/driver/...", "cmd/..."},
 	"github.com/twmb/franz-go/pkg/kgo":  {"bench/driver", "bench/trial", "cmd/..."},
 	"github.com/go-zookeeper/zk":        {"coordinator/znode"},
 	"github.com/spf13/cobra":            {"cmd/..."},

@@ -14,6 +14,10 @@ const (
 	KeyProduce     int16 = 0
 	KeyFetch       int16 = 1
 	KeyAPIVersions int16 = 18
+
+	// KeyFenceReplica is no key of Kafka's: brokers use it among themselves
+	// (package broker/peer). Its versions are flexible.
+	KeyFenceReplica int16 = 10001
 )
 
 // Why a header cannot be read; either way the connection is beyond repair.
@@ -136,14 +140,14 @@ func firstFlexible() []int16 {
 
 // KnownKey says whether an API has the key.
 func KnownKey(key int16) bool {
-	return key >= 0 && int(key) < len(flexible) && flexible[key] != noKey
+	return key >= 0 && int(key) < len(flexible) && flexible[key] != noKey || key == KeyFenceReplica
 }
 
 // IsFlexible says whether the API's messages of this version have tagged fields,
 // in header and body alike (KIP-482). Versions that are not known yet count as
 // the newest known one.
 func IsFlexible(key, version int16) bool {
-	return KnownKey(key) && version >= flexible[key] && flexible[key] != notFlexible
+	return key == KeyFenceReplica || KnownKey(key) && version >= flexible[key] && flexible[key] != notFlexible
 }
 
 // hasResponseTags says whether the response's header has tagged fields. That of
