@@ -15,8 +15,8 @@ const (
 	// Client is a produce request: everything is validated.
 	Client AppendOrigin = iota
 	// Coordinator is a part of this broker, such as a group or transaction
-	// coordinator: control and transactional batches are allowed, and of the
-	// producer's rule only the epoch is checked.
+	// coordinator: control batches are allowed, and of the producer's rule only the
+	// epochs are checked.
 	Coordinator
 )
 
@@ -37,6 +37,8 @@ type AppendInfo struct {
 	Rolled bool
 	// Bytes is how many bytes were appended.
 	Bytes int64
+	// LeaderEpoch is that of the leader that appended; the log's user sets it.
+	LeaderEpoch int32
 	// MayReceive: the log could have received such a batch in place; the next
 	// one may be handed to AppendInPlace.
 	MayReceive bool
@@ -47,19 +49,36 @@ type AppendInfo struct {
 // patched into b, which is the caller's again on return.
 //
 // The errors are those of record.Validation, ErrRecordListTooLarge,
-// ErrOutOfOrderSequence and ErrInvalidProducerEpoch, each with nothing appended;
-// a full disk, likewise; and ErrFailed. Where flush.messages is reached the call
-// flushes before it returns; an error of that says nothing of the append.
+// ErrOutOfOrderSequence, ErrInvalidProducerEpoch, ErrInvalidTxnState and
+// ErrCoordinatorFenced, each with nothing appended; a full disk, likewise; and
+// ErrFailed. Where flush.messages is reached the call flushes before it returns; an
+// error of that says nothing of the append.
+//
+// A client's transactional batch is appended to an open transaction only; what
+// begins one goes through AppendTransactional.
 func (l *Log) AppendAsLeader(b record.Batch, leaderEpoch int32, origin AppendOrigin) (AppendInfo, error) {
+	return l.appendAsLeader(b, leaderEpoch, terms{origin: origin})
+}
+
+// terms are what an append is held to beside the batch itself.
+type terms struct {
+	origin AppendOrigin
+	// guard is that of a client's transactional batch.
+	guard Guard
+	// newer: a marker that ends a transaction must have a newer producer epoch.
+	newer bool
+}
+
+func (l *Log) appendAsLeader(b record.Batch, leaderEpoch int32, t terms) (AppendInfo, error) {
 	o := l.options.Load()
 	nowMs := l.clock.Now().UnixMilli()
-	b, err := o.prepare(b, origin, nowMs)
+	b, err := o.prepare(b, t.origin, nowMs)
 	if err != nil {
 		return AppendInfo{}, err
 	}
 	l.relieve()
 	l.mu.Lock()
-	info, err := l.appendLeader(o, b, leaderEpoch, origin, nowMs)
+	info, err := l.appendLeader(o, b, leaderEpoch, t, nowMs)
 	return info, l.endAppend(o, err)
 }
 
@@ -78,7 +97,7 @@ func (l *Log) endAppend(o *Options, err error) error {
 func (o *Options) prepare(b record.Batch, origin AppendOrigin, nowMs int64) (record.Batch, error) {
 	v := o.validation(nowMs)
 	if origin == Coordinator {
-		v.AllowControl, v.AllowTransactional = true, true
+		v.FromCoordinator = true
 	}
 	summary, err := v.Check(b)
 	if err != nil {
@@ -99,12 +118,12 @@ func (o *Options) prepare(b record.Batch, origin AppendOrigin, nowMs int64) (rec
 }
 
 // appendLeader appends a prepared batch; mu is held.
-func (l *Log) appendLeader(o *Options, b record.Batch, leaderEpoch int32, origin AppendOrigin, nowMs int64) (AppendInfo, error) {
+func (l *Log) appendLeader(o *Options, b record.Batch, leaderEpoch int32, t terms, nowMs int64) (AppendInfo, error) {
 	info := AppendInfo{LogAppendTimeMs: -1, LogStartOffset: l.view.start}
 	if err := l.usable(); err != nil {
 		return info, err
 	}
-	duplicate, err := l.checkProducer(b, origin)
+	duplicate, err := l.checkProducer(b, t)
 	if err != nil {
 		return info, err
 	}
@@ -142,15 +161,23 @@ func (l *Log) stamp(o *Options, b record.Batch, leaderEpoch int32, nowMs int64) 
 	return nowMs
 }
 
-// checkProducer applies the idempotent producer's rule; mu is held.
-func (l *Log) checkProducer(b record.Batch, origin AppendOrigin) (*producer.Appended, error) {
+// checkProducer applies the idempotent and the transactional producer's rules; mu is
+// held.
+func (l *Log) checkProducer(b record.Batch, t terms) (*producer.Appended, error) {
 	switch {
 	case b.ProducerID() < 0:
 		return nil, nil
-	case origin == Coordinator || b.IsControl():
+	case b.IsControl():
+		_, coordinatorEpoch, ok := endMarker(b)
+		if !ok {
+			return nil, l.producers.CheckEpoch(b.ProducerID(), b.ProducerEpoch())
+		}
+		return nil, l.producers.CheckMarker(b.ProducerID(), b.ProducerEpoch(), coordinatorEpoch, t.newer)
+	case t.origin == Coordinator:
 		return nil, l.producers.CheckEpoch(b.ProducerID(), b.ProducerEpoch())
 	}
 	batch := producerBatch(b)
+	batch.Guard = t.guard
 	return l.producers.Check(&batch)
 }
 
@@ -166,7 +193,7 @@ func producerBatch(b record.Batch) producer.Batch {
 // write appends whole batches, which carry their offsets and epochs, to the
 // active segment and publishes them; mu is held.
 func (l *Log) write(batches []byte, nowMs int64) error {
-	if err := l.indexer.spill(); err != nil {
+	if err := l.spill(); err != nil {
 		return l.writeFailed(err)
 	}
 	l.buffers[0] = batches
@@ -208,16 +235,29 @@ func (l *Log) advance(end, position int64) {
 	l.armFlush()
 }
 
-// remember notes an appended batch in the producer state.
+// spill makes room in memory for what note and remember add to the indexes of the
+// active segment; after it, they cannot fail on the disk.
+func (l *Log) spill() error {
+	if err := l.indexer.spill(); err != nil {
+		return err
+	}
+	if aborted := l.view.active().aborted.Load(); aborted != nil {
+		return aborted.Spill()
+	}
+	return nil
+}
+
+// remember notes an appended batch in the producer state, and a transaction that it
+// begins or ends before anybody can read it; mu is held.
 func (l *Log) remember(b record.Batch, nowMs int64) {
-	switch {
-	case b.ProducerID() < 0:
-	case b.IsControl():
-		if _, epoch, ok := endMarker(b); ok {
-			l.producers.RecordMarker(b.ProducerID(), b.ProducerEpoch(), epoch, nowMs)
-		}
-	default:
-		batch := producerBatch(b)
-		l.producers.Record(&batch, nowMs)
+	if b.ProducerID() < 0 {
+		return
+	}
+	ended, ok := observe(l.producers, b, nowMs)
+	if ok && ended.aborted {
+		l.view.active().addAborted(ended)
+	}
+	if b.IsTransactional() {
+		l.unstable.note(l.producers.FirstOpen(), ended, ok)
 	}
 }

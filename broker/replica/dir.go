@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +14,14 @@ import (
 
 	"tidemark/commitlog/checkpoint"
 	"tidemark/internal/vfs"
+	"tidemark/replication"
 )
 
 // logDir is one log directory: its lock, its checkpoints and whether it still
 // works. It is safe for concurrent use; mu guards the maps.
 type logDir struct {
 	path    string
+	id      replication.DirID
 	fs      vfs.FS
 	logger  *slog.Logger
 	lock    io.Closer
@@ -35,14 +38,17 @@ type logDir struct {
 	recoveryPoints, highWatermarks map[ID]int64
 	logStarts, cleaned             map[ID]int64
 	checkpointing                  sync.Mutex // one writer of checkpoint files at a time
-	mu                             sync.Mutex
+	// onDisk are the offsets of each checkpoint file as it was read or last
+	// written; guarded by checkpointing.
+	onDisk map[string]map[ID]int64
+	mu     sync.Mutex
 	partitions                     map[ID]*Partition
 }
 
 // openDir locks a directory, checks that it belongs to this broker and reads its
 // checkpoints. The clean-shutdown marker is taken away.
 func openDir(o *Options, path string) (*logDir, error) {
-	d := &logDir{path: path, fs: o.FS, logger: o.Logger, partitions: make(map[ID]*Partition)}
+	d := &logDir{path: path, fs: o.FS, logger: o.Logger, partitions: make(map[ID]*Partition), onDisk: make(map[string]map[ID]int64)}
 	if err := d.fs.MkdirAll(path); err != nil {
 		return nil, fmt.Errorf("make log directory: %w", err)
 	}
@@ -64,7 +70,7 @@ func (d *logDir) load(o *Options) error {
 	case err != nil:
 		return explainFormat(err)
 	case !found:
-		err = checkpoint.WriteMeta(d.fs, metaPath, mine)
+		meta = mine
 	case meta.ClusterID != mine.ClusterID:
 		err = fmt.Errorf("it belongs to cluster %s and this broker to cluster %s: use another directory (--set log.dirs=DIR), or the metadata store that it was made with (zookeeper.connect)",
 			meta.ClusterID, mine.ClusterID)
@@ -75,6 +81,13 @@ func (d *logDir) load(o *Options) error {
 	if err != nil {
 		return err
 	}
+	if meta.DirectoryID == (replication.DirID{}) {
+		_, _ = rand.Read(meta.DirectoryID[:]) // it does not fail
+		if err := checkpoint.WriteMeta(d.fs, metaPath, meta); err != nil {
+			return err
+		}
+	}
+	d.id = meta.DirectoryID
 	if d.clean, _, err = checkpoint.TakeCleanShutdown(d.fs, d.path); err != nil {
 		return err
 	}
@@ -105,6 +118,7 @@ func (d *logDir) read(name string) map[ID]int64 {
 	if err != nil {
 		d.logger.Warn("checkpoint is unreadable and is not used", "dir", d.path, "error", err)
 	}
+	d.onDisk[name] = maps.Clone(offsets)
 	return offsets
 }
 
@@ -198,15 +212,48 @@ func (d *logDir) checkpoint(name string, atStart map[ID]int64, of func(*Partitio
 	}
 	d.checkpointing.Lock()
 	defer d.checkpointing.Unlock()
-	err := checkpoint.WriteOffsets(d.fs, filepath.Join(d.path, name), d.offsets(atStart, of))
+	offsets := d.offsets(atStart, of)
+	err := checkpoint.WriteOffsets(d.fs, filepath.Join(d.path, name), offsets)
 	switch {
 	case vfs.IsFull(err):
 		d.noRoom(err)
 	case err != nil:
 		d.fail(fmt.Errorf("write %s: %w", name, err))
 	default:
+		d.onDisk[name] = offsets
 		d.full.Store(false)
 	}
+}
+
+// over reports whether a checkpoint file says more of p than is true now.
+func (d *logDir) over(name string, p *Partition, offset int64) bool {
+	d.checkpointing.Lock()
+	defer d.checkpointing.Unlock()
+	return d.onDisk[name][p.ID()] > offset
+}
+
+// lower rewrites the checkpoints that say more of p than its log has, as a log that
+// was cut must have before it grows again: a crash after that would take the new
+// records for the old. It reports whether none does any more.
+func (d *logDir) lower(p *Partition) bool {
+	for _, c := range []struct {
+		name  string
+		now   func() int64
+		write func()
+	}{
+		{checkpoint.RecoveryPointFile, p.log.RecoveryPoint, d.checkpointRecoveryPoints},
+		{checkpoint.HighWatermarkFile, p.HighWatermark, d.checkpointHighWatermarks},
+		{checkpoint.LogStartFile, p.log.LogStartOffset, d.checkpointLogStarts},
+		{checkpoint.CleanerFile, p.log.FirstDirty, d.checkpointCleaned},
+	} {
+		if !d.over(c.name, p, c.now()) {
+			continue
+		}
+		if c.write(); d.over(c.name, p, c.now()) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *logDir) checkpointRecoveryPoints() {

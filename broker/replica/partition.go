@@ -176,9 +176,10 @@ func (p *Partition) failed(operation string, err error) error {
 // refusals are the errors of a log that is well.
 var refusals = []error{
 	record.ErrShort, record.ErrCorrupt, record.ErrInvalidRecord, record.ErrTooLarge,
-	record.ErrUnsupportedCodec, record.ErrInvalidTimestamp, record.ErrTransactional,
+	record.ErrUnsupportedCodec, record.ErrInvalidTimestamp,
 	commitlog.ErrOffsetOutOfRange, commitlog.ErrClosed, commitlog.ErrOutOfOrderSequence,
 	commitlog.ErrInvalidProducerEpoch, commitlog.ErrRecordListTooLarge,
+	commitlog.ErrInvalidTxnState, commitlog.ErrCoordinatorFenced,
 }
 
 func refusal(err error) bool {

@@ -63,18 +63,18 @@ func TestMeta(t *testing.T) {
 	if _, found, err := ReadMeta(fs, "/d/meta.properties"); found || err != nil {
 		t.Errorf("missing file: %v, %v", found, err)
 	}
-	want := Meta{BrokerID: 7, ClusterID: "rAbcDEfgQ8-xyz0123456w"}
+	want := Meta{BrokerID: 7, ClusterID: "rAbcDEfgQ8-xyz0123456w", DirectoryID: [16]byte{15: 5}}
 	if err := WriteMeta(fs, "/d/meta.properties", want); err != nil {
 		t.Fatal(err)
 	}
 	if got, found, err := ReadMeta(fs, "/d/meta.properties"); got != want || !found || err != nil {
 		t.Errorf("%+v, %v, %v, want %+v", got, found, err, want)
 	}
-	kafkas := "#\n#Sat Nov 28 10:00:00 UTC 2026\nbroker.id=7\ncluster.id=rAbcDEfgQ8-xyz0123456w\ndirectory.id=x\nversion=0\n"
+	kafkas := "#\n#Sat Nov 28 10:00:00 UTC 2026\nbroker.id=7\ncluster.id=rAbcDEfgQ8-xyz0123456w\ndirectory.id=AAAAAAAAAAAAAAAAAAAABQ\nversion=0\n"
 	if got, err := DecodeMeta("f", []byte(kafkas)); got != want || err != nil {
 		t.Errorf("Kafka's file: %+v, %v", got, err)
 	}
-	for _, text := range []string{"", "version=1\nbroker.id=1\ncluster.id=x\n", "version=0\nbroker.id=-1\ncluster.id=x", "version=0\nbroker.id=1", "version=0\nversion=0\n", "junk"} {
+	for _, text := range []string{"", "version=1\nbroker.id=1\ncluster.id=x\n", "version=0\nbroker.id=-1\ncluster.id=x", "version=0\nbroker.id=1", "version=0\nversion=0\n", "junk", "version=0\nbroker.id=1\ncluster.id=x\ndirectory.id=x"} {
 		if _, err := DecodeMeta("f", []byte(text)); err == nil {
 			t.Errorf("%q passes", text)
 		}

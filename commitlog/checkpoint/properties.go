@@ -14,6 +14,9 @@ import (
 type Meta struct {
 	BrokerID  int32
 	ClusterID string
+	// DirectoryID tells the directory from another in its place (KIP-858); zero
+	// where there is none.
+	DirectoryID [16]byte
 }
 
 // ReadMeta reads meta.properties of a log directory; found is false where there
@@ -30,11 +33,14 @@ func ReadMeta(fsys vfs.FS, path string) (m Meta, found bool, err error) {
 // WriteMeta replaces meta.properties.
 func WriteMeta(fsys vfs.FS, path string, m Meta) error {
 	text := fmt.Sprintf("version=0\nbroker.id=%d\ncluster.id=%s\n", m.BrokerID, m.ClusterID)
+	if m.DirectoryID != ([16]byte{}) {
+		text += "directory.id=" + base64.RawURLEncoding.EncodeToString(m.DirectoryID[:]) + "\n"
+	}
 	return vfs.WriteFileAtomic(fsys, path, []byte(text))
 }
 
 // DecodeMeta parses the text of meta.properties; path is for messages. Names it
-// does not know, such as Kafka's directory.id, are allowed and ignored.
+// does not know are allowed and ignored.
 func DecodeMeta(path string, data []byte) (Meta, error) {
 	values, err := properties(path, data, "=")
 	if err != nil {
@@ -50,7 +56,15 @@ func DecodeMeta(path string, data []byte) (Meta, error) {
 	if values["cluster.id"] == "" {
 		return Meta{}, &FormatError{Path: path, Reason: "no cluster.id"}
 	}
-	return Meta{BrokerID: int32(id), ClusterID: values["cluster.id"]}, nil
+	m := Meta{BrokerID: int32(id), ClusterID: values["cluster.id"]}
+	if text, there := values["directory.id"]; there {
+		id, err := base64.RawURLEncoding.DecodeString(text)
+		if err != nil || len(id) != len(m.DirectoryID) {
+			return Meta{}, &FormatError{Path: path, Reason: fmt.Sprintf("%q is not a directory id", text)}
+		}
+		copy(m.DirectoryID[:], id)
+	}
+	return m, nil
 }
 
 // knownVersion refuses every version but 0. A greater one is of a later program;
