@@ -91,7 +91,7 @@ func (c *Client) createOnce(ctx context.Context, path string, data []byte) error
 // setOnce writes a node at an expected version. After an unknown outcome the
 // node at the next version with this content is taken for this call's work.
 func (c *Client) setOnce(ctx context.Context, path string, data []byte, version int32) (int32, error) {
-	return c.writeAt(ctx, path, data, version, func() (int32, error) {
+	return c.writeAt(ctx, path, data, version, false, func() (int32, error) {
 		stat, err := c.conn.Set(c.path(path), data, version)
 		if err != nil {
 			return 0, err
@@ -101,10 +101,12 @@ func (c *Client) setOnce(ctx context.Context, path string, data []byte, version 
 }
 
 // writeAt runs write, which sets path at version to data, until its outcome is
-// known.
-func (c *Client) writeAt(ctx context.Context, path string, data []byte, version int32, write func() (int32, error)) (int32, error) {
-	uncertain := false
+// known. uncertain says that an earlier attempt may have been applied.
+func (c *Client) writeAt(ctx context.Context, path string, data []byte, version int32, uncertain bool, write func() (int32, error)) (int32, error) {
 	for {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		next, err := write()
 		switch {
 		case errors.Is(err, zk.ErrBadVersion) && uncertain:

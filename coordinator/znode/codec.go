@@ -85,8 +85,12 @@ func encodeTopic(t Topic) []byte {
 	if version == 3 {
 		fields = append(fields, field{"topic_id", t.ID.String()})
 	}
-	return encodeObject(append(fields, field{"partitions", encodeReplicas(t.Partitions)},
-		field{"adding_replicas", encodeReplicas(t.Adding)}, field{"removing_replicas", encodeReplicas(t.Removing)}), t.unknown)
+	fields = append(fields, field{"partitions", encodeReplicas(t.Partitions)},
+		field{"adding_replicas", encodeReplicas(t.Adding)}, field{"removing_replicas", encodeReplicas(t.Removing)})
+	if len(t.Target) > 0 {
+		fields = append(fields, field{"target_replicas", encodeReplicas(t.Target)})
+	}
+	return encodeObject(fields, t.unknown)
 }
 
 // decodeTopic reads versions 1 to 3.
@@ -98,9 +102,9 @@ func decodeTopic(name string, data []byte) (Topic, error) {
 	}
 	var version int
 	var id string
-	var partitions, adding, removing map[string][]BrokerID
+	var partitions, adding, removing, target map[string][]BrokerID
 	err = errors.Join(o.take("version", &version, true), o.take("topic_id", &id, false), o.take("partitions", &partitions, true),
-		o.take("adding_replicas", &adding, false), o.take("removing_replicas", &removing, false))
+		o.take("adding_replicas", &adding, false), o.take("removing_replicas", &removing, false), o.take("target_replicas", &target, false))
 	if err != nil {
 		return t, err
 	}
@@ -112,12 +116,13 @@ func decodeTopic(name string, data []byte) (Topic, error) {
 			return t, err
 		}
 	}
-	var e1, e2, e3 error
+	var e1, e2, e3, e4 error
 	t.Partitions, e1 = decodeReplicas(partitions)
 	t.Adding, e2 = decodeReplicas(adding)
 	t.Removing, e3 = decodeReplicas(removing)
+	t.Target, e4 = decodeReplicas(target)
 	t.unknown = o.rest()
-	return t, errors.Join(e1, e2, e3)
+	return t, errors.Join(e1, e2, e3, e4)
 }
 
 func encodeController(c Controller) []byte {

@@ -48,7 +48,7 @@ func TestKafkasBytes(t *testing.T) {
 func TestOlderVersionsAreRead(t *testing.T) {
 	b, err := decodeBroker(1, []byte(`{"version":1,"host":"h","port":9092,"jmx_port":-1,"timestamp":"5"}`))
 	want := Broker{ID: 1, Host: "h", Port: 9092, Endpoints: []string{"PLAINTEXT://h:9092"},
-		SecurityProtocols: map[string]string{"PLAINTEXT": "PLAINTEXT"}, Timestamp: time.UnixMilli(5)}
+		SecurityProtocols: map[string]string{"PLAINTEXT": "PLAINTEXT"}, Timestamp: time.UnixMilli(5), CleanEpoch: -1}
 	if diff := cmp.Diff(want, b); diff != "" || err != nil {
 		t.Errorf("broker version 1: error %v, (-want +got):\n%s", err, diff)
 	}

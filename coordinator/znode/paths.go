@@ -14,6 +14,13 @@ const (
 	configChangesPath   = "/config/changes"
 	configChangePrefix  = "config_change_"
 	producerIDsPath     = "/latest_producer_id_block"
+	reassignPath        = "/admin/reassign_partitions"
+	preferredPath       = "/admin/preferred_replica_election"
+	strayPath           = "/admin/stray_replicas"
+	configRequestsPath  = "/admin/config_requests"
+	configRequestPrefix = "request_"
+	isrUpdatePath       = "/cluster/isr_update"
+	isrChangePrefix     = "isr_change_"
 	isrChangePath       = "/isr_change_notification"
 	logDirEventPath     = "/log_dir_event_notification"
 )
@@ -25,7 +32,7 @@ var layout = []string{
 	"/brokers", brokerIDsPath, topicsPath, brokerSequencePath,
 	"/config", configChangesPath,
 	"/config/topics", "/config/clients", "/config/users", "/config/brokers", "/config/ips",
-	"/admin", deleteTopicsPath,
+	"/admin", deleteTopicsPath, strayPath, configRequestsPath,
 	"/cluster",
 	isrChangePath, producerIDsPath, logDirEventPath,
 }

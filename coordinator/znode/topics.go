@@ -75,7 +75,12 @@ func (c *Client) SetTopic(ctx context.Context, f Fence, t Topic) (version int32,
 
 // fencedSet is setOnce under a fence.
 func (c *Client) fencedSet(ctx context.Context, f Fence, path string, data []byte, version int32) (int32, error) {
-	return c.writeAt(ctx, path, data, version, func() (int32, error) {
+	return c.fencedSetAfter(ctx, f, path, data, version, false)
+}
+
+// fencedSetAfter is fencedSet where an earlier attempt may have been applied.
+func (c *Client) fencedSetAfter(ctx context.Context, f Fence, path string, data []byte, version int32, uncertain bool) (int32, error) {
+	return c.writeAt(ctx, path, data, version, uncertain, func() (int32, error) {
 		results, _, err := c.fenced(f, c.setOp(path, data, version))
 		if err != nil {
 			return 0, err

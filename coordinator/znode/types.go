@@ -74,6 +74,9 @@ type Topic struct {
 	Partitions map[int32][]BrokerID
 	// Adding and Removing hold the replicas of a reassignment under way.
 	Adding, Removing map[int32][]BrokerID
+	// Target holds the replicas that a reassignment leads to, in order, where it
+	// goes one replica at a time; a key of our own.
+	Target map[int32][]BrokerID
 	// Version is the node's version; −1 on writing means "any".
 	Version int32
 

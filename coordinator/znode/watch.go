@@ -16,6 +16,13 @@ const (
 	PlaceTopics        Place = topicsPath
 	PlaceDeletions     Place = deleteTopicsPath
 	PlaceConfigChanges Place = configChangesPath
+	PlaceISRChanges    Place = isrChangePath
+	// PlaceConfigRequests is asked for by RequestConfig.
+	PlaceConfigRequests Place = configRequestsPath
+	// PlaceReassignments and PlacePreferred are single nodes; WatchNode watches
+	// them.
+	PlaceReassignments Place = reassignPath
+	PlacePreferred     Place = preferredPath
 )
 
 // WatchChildren calls f once at the start and then after every change of the
@@ -28,6 +35,19 @@ func (c *Client) WatchChildren(ctx context.Context, place Place, f func()) {
 		_, _, events, err := c.conn.ChildrenW(c.path(string(place)))
 		return events, err
 	}, f)
+}
+
+// WatchNode is WatchChildren for a node's coming, going and content.
+func (c *Client) WatchNode(ctx context.Context, place Place, f func()) {
+	c.watch(ctx, func() (<-chan zk.Event, error) {
+		_, _, events, err := c.conn.ExistsW(c.path(string(place)))
+		return events, err
+	}, f)
+}
+
+// WatchTopic is WatchNode for a topic's assignment.
+func (c *Client) WatchTopic(ctx context.Context, name string, f func()) {
+	c.WatchNode(ctx, Place(topicPath(name)), f)
 }
 
 // WatchController is WatchChildren for the office of controller: f is called
