@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net"
 	"time"
 
 	"tidemark/internal/loopback"
@@ -44,6 +45,9 @@ var ownDefs = []Def{
 		"What one compressed batch may grow to when it is checked.", atLeast[int64](1024), own),
 	broker("queued.max.requests.per.connection", func(b *Broker) *int32 { return &b.QueuedRequestsPerConnection }, integer, "64",
 		"Requests of one connection that may wait for their responses; beyond it the connection is not read from.", atLeast[int32](1), own),
+	broker("socket.bind.address", func(b *Broker) *string { return &b.BindAddress }, text, "",
+		"IP address of this machine that connections to other brokers are made from; empty leaves it to the system. A mesh of proxies tells brokers apart by it.",
+		[]rule[string]{{"empty or an IP address", func(v string) bool { return v == "" || net.ParseIP(v) != nil }}}, own),
 	broker("socket.frame.timeout.ms", func(b *Broker) *time.Duration { return &b.FrameTimeout }, millis, "30000",
 		"How long a request that has begun to arrive may take, plus a second per 256 KiB of it.", lasting(time.Millisecond), own),
 	broker("socket.loopback.congestion.control", func(b *Broker) *string { return &b.LoopbackCongestion }, text, loopback.Unpaced,

@@ -18,6 +18,7 @@ func TestReplicationSettingsThatAreRefused(t *testing.T) {
 		{map[string]string{"replica.truncation": "none"}, "one of epoch, hw"},
 		{map[string]string{"replica.selector.class": "RackAware"}, RackAwareSelector},
 		{map[string]string{"replication.stategy": "isr"}, `did you mean "replication.strategy"?`},
+		{map[string]string{"socket.bind.address": "localhost"}, "empty or an IP address"},
 		{map[string]string{"transaction.max.timeout.ms": "0"}, "at least 1"},
 	} {
 		if _, err := Parse(c.props); err == nil || !strings.Contains(err.Error(), c.want) {
