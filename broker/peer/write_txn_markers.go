@@ -20,7 +20,10 @@ type TxnMarker struct {
 	// CoordinatorEpoch is the leader epoch of the coordinator's partition of
 	// __transaction_state.
 	CoordinatorEpoch int32
-	Partitions       []TopicPartition
+	// Version is that of the producer's protocol: 2 where each transaction has a
+	// producer epoch of its own (KIP-890).
+	Version    int8
+	Partitions []TopicPartition
 }
 
 // WriteTxnMarkersAnswer has a result for each marker.
@@ -32,7 +35,8 @@ type TxnMarkerResult struct {
 	Partitions []PartitionResult
 }
 
-const writeTxnMarkersVersion = 1
+// Version 2 is 1 with the transaction version.
+const writeTxnMarkersVersion = 2
 
 // EncodeWriteTxnMarkers makes the request.
 func EncodeWriteTxnMarkers(r WriteTxnMarkers) *kmsg.WriteTxnMarkersRequest {
@@ -42,6 +46,7 @@ func EncodeWriteTxnMarkers(r WriteTxnMarkers) *kmsg.WriteTxnMarkersRequest {
 		m := &r.Markers[i]
 		marker := kmsg.NewWriteTxnMarkersRequestMarker()
 		marker.ProducerID, marker.ProducerEpoch, marker.Committed, marker.CoordinatorEpoch = m.ProducerID, m.ProducerEpoch, m.Committed, m.CoordinatorEpoch
+		marker.TransactionVersion = m.Version
 		for j, p := range m.Partitions {
 			if j == 0 || p.Topic != m.Partitions[j-1].Topic {
 				topic := kmsg.NewWriteTxnMarkersRequestMarkerTopic()
@@ -61,7 +66,7 @@ func DecodeWriteTxnMarkers(req *kmsg.WriteTxnMarkersRequest) (WriteTxnMarkers, e
 	var r WriteTxnMarkers
 	for i := range req.Markers {
 		marker := &req.Markers[i]
-		m := TxnMarker{ProducerID: marker.ProducerID, ProducerEpoch: marker.ProducerEpoch, Committed: marker.Committed, CoordinatorEpoch: marker.CoordinatorEpoch}
+		m := TxnMarker{ProducerID: marker.ProducerID, ProducerEpoch: marker.ProducerEpoch, Committed: marker.Committed, CoordinatorEpoch: marker.CoordinatorEpoch, Version: marker.TransactionVersion}
 		for _, topic := range marker.Topics {
 			for _, index := range topic.Partitions {
 				m.Partitions = append(m.Partitions, TopicPartition{topic.Topic, index})

@@ -1,0 +1,124 @@
+package peer
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// fenceLanes is how many fences of one broker are under way at a time: each may
+// wait for a disk.
+const fenceLanes = 4
+
+// call sends a request of kmsg's and reads the response.
+func (p *Pool) call(ctx context.Context, broker int32, use purpose, req kmsg.Request, resp kmsg.Response) error {
+	resp.SetVersion(req.GetVersion())
+	return p.exchange(ctx, broker, use, p.o.ControlTimeout, exchange{
+		request: nameOf(req),
+		encode:  func(to []byte, correlation int32) []byte { return p.formatter.AppendRequest(to, req, correlation) },
+		decode:  resp.ReadFrom,
+	})
+}
+
+func (p *Pool) exchange(ctx context.Context, broker int32, use purpose, limit time.Duration, x exchange) error {
+	l, err := p.lane(broker, use)
+	if err != nil {
+		return &CallError{Broker: broker, Request: x.request, Err: err}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrNoAnswer)
+	defer cancel()
+	return l.do(ctx, x)
+}
+
+func nameOf(req kmsg.Request) string {
+	if _, ours := req.(*FenceReplica); ours {
+		return "FenceReplica"
+	}
+	return kmsg.NameForKey(req.Key())
+}
+
+// answer decodes the response of a call that went well.
+func answer[R, A any](resp R, decode func(R) (A, error), err error) (A, error) {
+	if err != nil {
+		var none A
+		return none, err
+	}
+	return decode(resp)
+}
+
+// LeaderAndISR sends it to a replica's broker. It, StopReplica and UpdateMetadata
+// of one broker share a connection.
+func (p *Pool) LeaderAndISR(ctx context.Context, broker int32, r LeaderAndISR) (LeaderAndISRAnswer, error) {
+	resp := kmsg.NewPtrLeaderAndISRResponse()
+	err := p.call(ctx, broker, purpose{kind: orders}, EncodeLeaderAndISR(r), resp)
+	return answer(resp, DecodeLeaderAndISRAnswer, err)
+}
+
+// StopReplica sends it to a replica's broker.
+func (p *Pool) StopReplica(ctx context.Context, broker int32, r StopReplica) (StopReplicaAnswer, error) {
+	resp := kmsg.NewPtrStopReplicaResponse()
+	err := p.call(ctx, broker, purpose{kind: orders}, EncodeStopReplica(r), resp)
+	return answer(resp, DecodeStopReplicaAnswer, err)
+}
+
+// UpdateMetadata sends it to a broker.
+func (p *Pool) UpdateMetadata(ctx context.Context, broker int32, r UpdateMetadata) (UpdateMetadataAnswer, error) {
+	resp := kmsg.NewPtrUpdateMetadataResponse()
+	err := p.call(ctx, broker, purpose{kind: orders}, EncodeUpdateMetadata(r), resp)
+	return answer(resp, DecodeUpdateMetadataAnswer, err)
+}
+
+// AlterPartition sends it to the controller's broker.
+func (p *Pool) AlterPartition(ctx context.Context, broker int32, r AlterPartition) (AlterPartitionAnswer, error) {
+	resp := kmsg.NewPtrAlterPartitionResponse()
+	err := p.call(ctx, broker, purpose{kind: proposals}, EncodeAlterPartition(r), resp)
+	return answer(resp, DecodeAlterPartitionAnswer, err)
+}
+
+// ControlledShutdown sends it to the controller's broker.
+func (p *Pool) ControlledShutdown(ctx context.Context, broker int32, r ControlledShutdown) (ControlledShutdownAnswer, error) {
+	resp := kmsg.NewPtrControlledShutdownResponse()
+	err := p.call(ctx, broker, purpose{kind: asking}, EncodeControlledShutdown(r), resp)
+	return answer(resp, DecodeControlledShutdownAnswer, err)
+}
+
+// FenceReplica sends it to a replica's broker.
+func (p *Pool) FenceReplica(ctx context.Context, broker int32, r FenceReplica) (FenceReplicaAnswer, error) {
+	var a FenceReplicaAnswer
+	err := p.call(ctx, broker, purpose{fences, int(uint32(r.Index) % fenceLanes)}, &r, &a)
+	return a, err
+}
+
+// WriteTxnMarkers sends it to a leader's broker.
+func (p *Pool) WriteTxnMarkers(ctx context.Context, broker int32, r WriteTxnMarkers) (WriteTxnMarkersAnswer, error) {
+	resp := kmsg.NewPtrWriteTxnMarkersResponse()
+	err := p.call(ctx, broker, purpose{kind: markers}, EncodeWriteTxnMarkers(r), resp)
+	return answer(resp, DecodeWriteTxnMarkersAnswer, err)
+}
+
+// AddPartitionsToTxn sends it to a transaction coordinator's broker.
+func (p *Pool) AddPartitionsToTxn(ctx context.Context, broker int32, r AddPartitionsToTxn) (AddPartitionsToTxnAnswer, error) {
+	resp := kmsg.NewPtrAddPartitionsToTxnResponse()
+	err := p.call(ctx, broker, purpose{kind: verifications}, EncodeAddPartitionsToTxn(r), resp)
+	return answer(resp, DecodeAddPartitionsToTxnAnswer, err)
+}
+
+// Fetch fetches from the leader's broker, over the connection of that fetcher.
+// The caller releases the response.
+func (p *Pool) Fetch(ctx context.Context, leader int32, fetcher int, r FetchRequest) (*FetchResponse, error) {
+	resp := fetchResponses.Get().(*FetchResponse)
+	err := p.exchange(ctx, leader, purpose{fetches, fetcher}, p.o.FetchTimeout, exchange{
+		request: "Fetch",
+		encode: func(to []byte, correlation int32) []byte {
+			return r.appendFrame(to, p.o.ClientID, correlation)
+		},
+		into:   &resp.frame,
+		decode: resp.parse,
+	})
+	if err != nil {
+		resp.Release()
+		return nil, err
+	}
+	return resp, nil
+}

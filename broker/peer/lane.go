@@ -1,0 +1,205 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"tidemark/protocol/wire"
+)
+
+// lane is the connection to a broker for one purpose, with the exchange that is
+// under way on it.
+type lane struct {
+	o    *Options
+	to   Broker
+	gone context.Context // of the remote
+	// turn holds a token while somebody uses what is below.
+	turn chan struct{}
+
+	conn        net.Conn // nil while there is none
+	correlation int32
+	out, in     []byte
+	failures    int       // since the last answer
+	next        time.Time // when to connect again
+}
+
+// exchange is one request and its answer.
+type exchange struct {
+	request string
+	// encode appends the frame of the request.
+	encode func(to []byte, correlation int32) []byte
+	// into is the memory that the answer is read into; nil is the lane's own.
+	into *[]byte
+	// decode takes the body of the answer, which lies in that memory.
+	decode func(body []byte) error
+}
+
+// keepBytes is the largest buffer that a lane keeps for its next exchange.
+const keepBytes = 1 << 20
+
+// do has its turn, connects where need be, sends and receives.
+func (l *lane) do(ctx context.Context, x exchange) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(l.gone, cancel)
+	defer stop()
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return l.failed(ctx, x, false, ctx.Err())
+	}
+	defer l.pass()
+	if err := l.connect(ctx); err != nil {
+		return l.failed(ctx, x, false, err)
+	}
+	sent, err := l.converse(ctx, x)
+	if err != nil {
+		l.hangUp()
+		if !errors.Is(context.Cause(ctx), context.Canceled) {
+			l.backOff()
+		}
+		return l.failed(ctx, x, sent, err)
+	}
+	l.failures = 0
+	return nil
+}
+
+// failed says what ended the call: what ended ctx, rather than what the
+// connection made of it.
+func (l *lane) failed(ctx context.Context, x exchange, sent bool, err error) error {
+	switch {
+	case l.gone.Err() != nil:
+		err = context.Cause(l.gone)
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	return &CallError{Broker: l.to.ID, Request: x.request, Sent: sent, Err: err}
+}
+
+// pass gives the turn to the next caller.
+func (l *lane) pass() {
+	if cap(l.out) > keepBytes {
+		l.out = nil
+	}
+	if cap(l.in) > keepBytes {
+		l.in = nil
+	}
+	<-l.turn
+	if l.gone.Err() != nil {
+		l.closeIdle()
+	}
+}
+
+// closeIdle closes the connection unless somebody uses it, who closes it then.
+func (l *lane) closeIdle() {
+	select {
+	case l.turn <- struct{}{}:
+		l.hangUp()
+		<-l.turn
+	default:
+	}
+}
+
+func (l *lane) hangUp() {
+	if l.conn != nil {
+		_ = l.conn.Close() // nothing that was answered can be lost by it
+		l.conn = nil
+	}
+}
+
+// connect leaves a connection behind: the one that there is, unless the peer
+// closed it meanwhile, or a new one as soon as the pause is over.
+func (l *lane) connect(ctx context.Context) error {
+	if l.conn != nil && !closedByPeer(l.conn) {
+		return nil
+	}
+	l.hangUp()
+	if err := l.pause(ctx); err != nil {
+		return err
+	}
+	dialing, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	defer cancel()
+	conn, err := l.o.Dial(dialing, l.to)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.backOff()
+		}
+		return err
+	}
+	l.conn = conn
+	return nil
+}
+
+// backOff has the next attempt to connect wait, twice as long as the one before.
+func (l *lane) backOff() {
+	pause := l.o.MaxBackoff
+	if l.failures < 20 {
+		pause = min(pause, l.o.FirstBackoff<<l.failures)
+	}
+	l.failures++
+	l.next = l.o.Clock.Now().Add(pause)
+}
+
+func (l *lane) pause(ctx context.Context) error {
+	wait := l.next.Sub(l.o.Clock.Now())
+	if wait <= 0 {
+		return ctx.Err()
+	}
+	over := make(chan struct{})
+	timer := l.o.Clock.AfterFunc(wait, func() { close(over) })
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		timer.Stop()
+		return ctx.Err()
+	}
+}
+
+// converse sends the request and reads the answer. sent says whether any of it
+// went out.
+func (l *lane) converse(ctx context.Context, x exchange) (sent bool, err error) {
+	conn := l.conn
+	armed := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer func() {
+		if !armed() && err == nil {
+			err = ctx.Err() // the deadline may have been set: the connection is of no use
+		}
+	}()
+	l.correlation++
+	l.out = x.encode(l.out[:0], l.correlation)
+	n, err := conn.Write(l.out)
+	if err != nil {
+		return n > 0, err
+	}
+	into := x.into
+	if into == nil {
+		into = &l.in
+	}
+	body, err := l.receive(into)
+	if err != nil {
+		return true, err
+	}
+	return true, x.decode(body)
+}
+
+// receive reads a response frame into the given memory and returns its body.
+func (l *lane) receive(into *[]byte) ([]byte, error) {
+	frame, err := wire.ReadFrame(l.conn, l.o.MaxFrame, (*into)[:0])
+	*into = frame
+	if err != nil {
+		return nil, fmt.Errorf("response: %w", err)
+	}
+	r := reader{src: frame}
+	if got := r.int32(); got != l.correlation && !r.bad {
+		return nil, fmt.Errorf("%w: response %d to request %d", ErrMalformed, got, l.correlation)
+	}
+	r.tags(nil)
+	if r.bad {
+		return nil, fmt.Errorf("%w: header of a response", ErrMalformed)
+	}
+	return r.src, nil
+}
