@@ -90,6 +90,7 @@ var arrows = map[string][]string{
 	"bench/driver":           {"internal/loopback", "bench/schedule", "bench/workload", "commitlog", "engines", "protocol/record", "internal/vfs", "internal/clock"},
 	"bench/driver/memserver": {"internal/loopback", "protocol/wire"},
 	"bench/env":              {"bench/result"},
+	"bench/fault/proxy":      {"internal/loopback"},
 	"bench/hist":             {},
 	"bench/ledger":           {"internal/invariant"},
 	"bench/check":            {"bench/ledger"},
