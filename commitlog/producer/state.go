@@ -1,8 +1,10 @@
-// Package producer keeps what a partition must remember about idempotent
-// producers: per producer id its epoch and last five batches, so that a retry is
-// answered instead of appended and a gap is refused (Kafka's
-// ProducerStateManager and ProducerAppendInfo, KIP-98). Snapshots have Kafka's
-// bytes; see docs/formats/producer-snapshot.md.
+// Package producer keeps what a partition must remember about idempotent and
+// transactional producers: per producer id its epoch, its last five batches and
+// where its open transaction began, so that a retry is answered instead of
+// appended, a gap is refused, and nothing joins a transaction that its
+// coordinator does not know of (Kafka's ProducerStateManager and
+// ProducerAppendInfo, KIP-98, KIP-890). Snapshots have Kafka's bytes; see
+// docs/formats/producer-snapshot.md.
 //
 // The package is pure: no clock, no files. A State is not safe for concurrent
 // use; the log guards it with its append lock.
@@ -16,13 +18,19 @@ import (
 	"slices"
 )
 
-// The refusals of Check.
+// The refusals of Check and CheckMarker.
 var (
 	// ErrOutOfOrderSequence: the batch leaves a gap, repeats something older
 	// than the last five batches, or starts an epoch at a sequence other than 0.
 	ErrOutOfOrderSequence = errors.New("out of order sequence number")
 	// ErrInvalidEpoch: a newer producer epoch has been seen.
 	ErrInvalidEpoch = errors.New("invalid producer epoch")
+	// ErrInvalidTxnState: a transactional batch outside a transaction that the
+	// coordinator knows of, or another one inside.
+	ErrInvalidTxnState = errors.New("batch does not match the state of its producer's transaction")
+	// ErrCoordinatorFenced: a marker of a newer transaction coordinator has been
+	// seen.
+	ErrCoordinatorFenced = errors.New("transaction coordinator is fenced")
 )
 
 // Window is how many batches of a producer are remembered, and so how many
@@ -42,6 +50,9 @@ type Batch struct {
 	BaseOffset, LastOffset int64
 	TimestampMs            int64
 	Transactional          bool
+	// Guard proves that a transactional batch was verified; Check alone looks at
+	// it.
+	Guard Guard
 }
 
 // Appended is a batch of a producer that is in the log.
@@ -54,6 +65,10 @@ type Appended struct {
 // State is the producers of one partition.
 type State struct {
 	producers map[int64]*entry
+	// open are the open transactions by where they began: each producer that has a
+	// txnFirstOffset, once.
+	open []openTxn
+	verifications
 }
 
 // entry is one producer. batches[:count] are its last batches, oldest first.
@@ -67,16 +82,19 @@ type entry struct {
 }
 
 // NewState returns a state that knows no producer.
-func NewState() *State { return &State{producers: map[int64]*entry{}} }
+func NewState() *State {
+	return &State{producers: map[int64]*entry{}, verifications: verifications{pending: map[int64]*verification{}}}
+}
 
 // Check applies the rule for a client's batch before it is appended. If the
 // batch is one of the last five of its producer, that one is returned and
 // nothing is to be appended. Without a state for the producer, after retention
-// or expiry took it, any sequence is accepted.
+// or expiry took it, any sequence is accepted, unless a smaller one is being
+// verified.
 func (s *State) Check(b *Batch) (duplicate *Appended, err error) {
 	e := s.producers[b.ProducerID]
 	if e == nil {
-		return nil, nil
+		return nil, s.checkTransaction(e, b)
 	}
 	if b.Epoch == e.epoch {
 		for i := range e.batches[:e.count] {
@@ -93,13 +111,13 @@ func (s *State) Check(b *Batch) (duplicate *Appended, err error) {
 			return nil, fmt.Errorf("producer %d starts epoch %d at sequence %d, not 0: %w",
 				b.ProducerID, b.Epoch, b.FirstSequence, ErrOutOfOrderSequence)
 		}
-		return nil, nil
+		return nil, s.checkTransaction(e, b)
 	}
 	if last := e.lastSequence(); !follows(last, b.FirstSequence) {
 		return nil, fmt.Errorf("producer %d sends sequence %d after %d: %w",
 			b.ProducerID, b.FirstSequence, last, ErrOutOfOrderSequence)
 	}
-	return nil, nil
+	return nil, s.checkTransaction(e, b)
 }
 
 // CheckEpoch applies the part of the rule that holds for coordinators too: a
@@ -145,17 +163,9 @@ func (s *State) Record(b *Batch, nowMs int64) {
 	e.count++
 	e.lastSeenMs = nowMs
 	if b.Transactional && e.txnFirstOffset == None {
-		e.txnFirstOffset = b.BaseOffset
+		s.begin(e, b.ProducerID, b.BaseOffset)
 	}
-}
-
-// RecordMarker notes the control batch that ended the producer's transaction.
-func (s *State) RecordMarker(producerID int64, epoch int16, coordinatorEpoch int32, nowMs int64) {
-	e := s.producer(producerID)
-	if epoch != e.epoch {
-		e.epoch, e.count = epoch, 0
-	}
-	e.coordinatorEpoch, e.lastSeenMs, e.txnFirstOffset = coordinatorEpoch, nowMs, None
+	s.forget(b.ProducerID)
 }
 
 func (s *State) producer(id int64) *entry {
@@ -177,6 +187,7 @@ func (s *State) Expire(nowMs, expiryMs int64) int {
 			delete(s.producers, id)
 		}
 	}
+	s.expire(nowMs, expiryMs)
 	return before - len(s.producers)
 }
 
@@ -203,6 +214,8 @@ func (s *State) Entries() []Entry {
 // batch of each producer only.
 func (s *State) Load(entries []Entry) {
 	clear(s.producers)
+	clear(s.pending)
+	s.open = s.open[:0]
 	for _, x := range entries {
 		e := &entry{
 			epoch: x.Epoch, lastSeenMs: x.TimestampMs,
@@ -216,11 +229,19 @@ func (s *State) Load(entries []Entry) {
 			}
 		}
 		s.producers[x.ProducerID] = e
+		if e.txnFirstOffset != None {
+			s.open = append(s.open, openTxn{x.ProducerID, e.txnFirstOffset})
+		}
 	}
+	slices.SortFunc(s.open, func(a, b openTxn) int { return cmp.Compare(a.first, b.first) })
 }
 
-// minusSequence steps back over the wrap from 0 to the largest sequence.
+// minusSequence steps back over the wrap from 0 to the largest sequence; a batch
+// without sequences has none.
 func minusSequence(sequence, steps int32) int32 {
+	if sequence == None {
+		return None
+	}
 	if sequence >= steps {
 		return sequence - steps
 	}
