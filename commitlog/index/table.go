@@ -1,20 +1,22 @@
-// Package index holds the two sparse indexes of a segment, in Kafka's bytes:
-// Offsets finds the position of a batch (Kafka's OffsetIndex), Times the offset
-// from which a timestamp has been reached (Kafka's TimeIndex). The layouts are
-// drawn in docs/formats/index.md.
+// Package index holds the indexes of a segment, in Kafka's bytes: the sparse
+// Offsets, which finds the position of a batch (Kafka's OffsetIndex), and Times,
+// which finds the offset from which a timestamp has been reached (Kafka's
+// TimeIndex), and Transactions, which lists the aborted transactions (Kafka's
+// TransactionIndex). The layouts are drawn in docs/formats/index.md.
 //
 // Index files are written with write(2) and read with pread(2), never mapped: a
 // fault in a mapping kills the process. In memory an index keeps the first entry
 // of every page of about 4 KiB and the page it is writing, so a lookup costs one
 // small read and near the end none; a gigabyte of log costs about 4 KiB. New
-// entries reach the file a page at a time (Spill, Flush). That is safe because an
-// index that lacks its last entries is still right, only sparser, and because
-// after a crash it is rebuilt from the log.
+// entries reach the file a page at a time (Spill, Flush). That is safe because a
+// sparse index that lacks its last entries is still right, only sparser, and
+// because after a crash every index is rebuilt from the log.
 //
 // An index may be searched by any number of goroutines while one appends.
 package index
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -34,7 +36,8 @@ var ErrDamaged = errors.New("damaged index")
 const pageBytes = 4096
 
 // table is an append-only file of fixed-size entries that ascend by every key.
-// The file holds whole pages followed by a prefix of tail.
+// The file holds whole pages followed by a prefix of tail. Until there is anything
+// to write there may be no file.
 type table struct {
 	path  string
 	fs    vfs.FS
@@ -42,7 +45,7 @@ type table struct {
 	page  int // size of a page in bytes, a multiple of entry
 
 	mu   sync.RWMutex
-	file vfs.File
+	file vfs.File // nil where there is none yet
 	// tops are the first entries of the pages that are complete and written.
 	tops []byte
 	// tail are the entries after those pages; its first written bytes are in
@@ -154,6 +157,13 @@ func (t *table) Entries() int {
 	return t.count()
 }
 
+// addEntry appends the bytes of one entry, in memory.
+func (t *table) addEntry(entry []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tail = append(t.tail, entry...)
+}
+
 // Spill writes the entries that fill whole pages to the file. It does nothing
 // until there is a page, so it can be called before every append.
 func (t *table) Spill() error {
@@ -174,6 +184,11 @@ func (t *table) Flush() error {
 
 func (t *table) write() error {
 	if t.written < len(t.tail) {
+		if t.file == nil {
+			if err := t.create(); err != nil {
+				return err
+			}
+		}
 		if _, err := t.file.WriteAt(t.tail[t.written:], t.flushed()+int64(t.written)); err != nil {
 			return fmt.Errorf("write index %s: %w", t.path, err)
 		}
@@ -195,7 +210,7 @@ func (t *table) Sync() error {
 	err := t.write()
 	file := t.file
 	t.mu.Unlock()
-	if err != nil {
+	if err != nil || file == nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {
@@ -234,6 +249,45 @@ func (t *table) floor(dst []byte, atMost func(entry []byte) bool) ([]byte, error
 	return append(dst, t.last(page, atMost)...), nil
 }
 
+// eachAfter calls f for the entries behind those for which atMost holds, in order,
+// until f returns false. What is added meanwhile may be missed.
+func (t *table) eachAfter(atMost func(entry []byte) bool, f func(entry []byte) (more bool)) error {
+	t.mu.RLock()
+	page, file := max(0, t.countPrefix(t.tops, atMost)-1), t.file
+	complete := len(t.tops) / t.entry
+	tail := t.tail[:len(t.tail):len(t.tail)]
+	if page < complete {
+		tail = bytes.Clone(tail) // It may be moved while the pages are read.
+	} else {
+		defer t.mu.RUnlock()
+		t.each(tail, atMost, f)
+		return nil
+	}
+	t.mu.RUnlock()
+	buf := pages.Get().(*[pageBytes]byte)
+	defer pages.Put(buf)
+	for ; page < complete; page++ {
+		if read, err := file.ReadAt(buf[:t.page], int64(page)*int64(t.page)); read < t.page {
+			return fmt.Errorf("read index %s: %w", t.path, err)
+		}
+		if !t.each(buf[:t.page], atMost, f) {
+			return nil
+		}
+	}
+	t.each(tail, atMost, f)
+	return nil
+}
+
+// each is eachAfter of some of the entries; it says whether f wants more.
+func (t *table) each(entries []byte, atMost func([]byte) bool, f func([]byte) bool) (more bool) {
+	for n := t.countPrefix(entries, atMost) * t.entry; n < len(entries); n += t.entry {
+		if !f(entries[n : n+t.entry]) {
+			return false
+		}
+	}
+	return true
+}
+
 func (t *table) last(entries []byte, atMost func([]byte) bool) []byte {
 	n := t.countPrefix(entries, atMost)
 	return entries[(n-1)*t.entry : n*t.entry]
@@ -263,6 +317,9 @@ func (t *table) truncate(keep func(entry []byte) bool) error {
 		return err
 	}
 	t.written = min(t.written, len(t.tail))
+	if t.file == nil {
+		return nil
+	}
 	if err := t.file.Truncate(t.flushed() + int64(t.written)); err != nil {
 		return fmt.Errorf("truncate index %s: %w", t.path, err)
 	}
@@ -286,10 +343,14 @@ func (t *table) reopenPage(keep func([]byte) bool) error {
 	return nil
 }
 
-// Close writes what is left and closes the file.
+// Close writes what is left and closes the file; where there is none yet, none is
+// made.
 func (t *table) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.file == nil {
+		return nil
+	}
 	err := t.write()
 	if closeErr := t.file.Close(); err == nil && closeErr != nil {
 		err = fmt.Errorf("close index %s: %w", t.path, closeErr)
