@@ -60,6 +60,9 @@ func (r *round) fill(w *cleaned, group []*segment) error {
 				return b.corrupt(fmt.Errorf("offset %d where %d was next: %w", b.BaseOffset(), w.next, record.ErrCorrupt))
 			}
 			w.next = b.NextOffset()
+			if b.IsControl() && r.filter.InTransaction(b.ProducerID()) {
+				w.ends[b.LastOffset()] = struct{}{}
+			}
 			before := len(r.out)
 			var err error
 			// The last batch of a segment stays, so that where it ends is known:
@@ -81,6 +84,9 @@ func (r *round) fill(w *cleaned, group []*segment) error {
 		}
 	}
 	if err := r.flushOut(w); err != nil {
+		return err
+	}
+	if err := w.takeAborted(group); err != nil {
 		return err
 	}
 	if err := w.seal(); err != nil {
@@ -111,11 +117,35 @@ type cleaned struct {
 	noted, written int64
 	// next is the offset after the last batch that was looked at.
 	next int64
+	// ends are the offsets of the markers that end a transaction with data.
+	ends map[int64]struct{}
+}
+
+// takeAborted takes over the aborted transactions of the segments that w is made of
+// whose marker stays, and whose data may still be on its way to a reader: one that
+// learnt of an aborted transaction and missed its marker would skip what its producer
+// commits next (Kafka's CleanedTransactionMetadata).
+func (w *cleaned) takeAborted(group []*segment) error {
+	x := index.NewTransactions(w.fs, w.path(TxnIndexSuffix)+cleanedSuffix, w.base)
+	for _, s := range group {
+		err := s.eachAborted(func(a AbortedTxn) {
+			if _, ok := w.ends[a.LastOffset]; ok {
+				x.Append(a)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if x.Entries() > 0 {
+		w.aborted.Store(x)
+	}
+	return nil
 }
 
 // newCleaned creates the files; a former round's leftovers are overwritten.
 func (l *Log) newCleaned(o *Options, base int64) (*cleaned, error) {
-	w := &cleaned{segment: l.newSegment(o, base, 0)}
+	w := &cleaned{segment: l.newSegment(o, base, 0), ends: map[int64]struct{}{}}
 	err := w.create()
 	if err != nil {
 		return nil, errors.Join(err, w.discard())
@@ -128,6 +158,9 @@ func (w *cleaned) create() (err error) {
 		return err
 	}
 	if err = w.file.Truncate(0); err != nil {
+		return err
+	}
+	if err = removeFile(w.fs, w.path(TxnIndexSuffix)+cleanedSuffix); err != nil {
 		return err
 	}
 	w.x, err = w.createIndexes(cleanedSuffix)
@@ -158,6 +191,11 @@ func (w *cleaned) seal() error {
 			return err
 		}
 	}
+	if aborted := w.aborted.Load(); aborted != nil {
+		if err := aborted.Sync(); err != nil {
+			return err
+		}
+	}
 	return w.fs.SyncDir(w.dir)
 }
 
@@ -166,6 +204,9 @@ func (w *cleaned) discard() error {
 	w.mu.Lock()
 	w.gone = true
 	err := w.closeIndexes()
+	if aborted := w.aborted.Load(); aborted != nil {
+		err = errors.Join(err, aborted.Close())
+	}
 	if w.file != nil {
 		err = errors.Join(err, w.file.Close())
 	}
@@ -173,10 +214,14 @@ func (w *cleaned) discard() error {
 	return errors.Join(err, w.eachOwn(func(path string) error { return removeFile(w.fs, path+cleanedSuffix) }))
 }
 
-// eachOwn calls f for the paths of the three files that a cleaned segment has,
-// the log's first: while that has a suffix, the others mean nothing.
+// eachOwn calls f for the paths of the files that a cleaned segment has, the log's
+// first: while that has a suffix, the others mean nothing.
 func (s *segment) eachOwn(f func(path string) error) error {
-	for _, suffix := range []string{LogSuffix, IndexSuffix, TimeIndexSuffix} {
+	suffixes := []string{LogSuffix, IndexSuffix, TimeIndexSuffix}
+	if s.aborted.Load() != nil {
+		suffixes = append(suffixes, TxnIndexSuffix)
+	}
+	for _, suffix := range suffixes {
 		if err := f(s.path(suffix)); err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"tidemark/commitlog/index"
-	"tidemark/commitlog/producer"
 	"tidemark/protocol/record"
 )
 
@@ -112,7 +111,7 @@ type sealedPart struct {
 // first open transaction; mu is held.
 func (l *Log) sealed(bound int64) (sealedPart, error) {
 	p := sealedPart{view: l.view, firstDirty: max(l.firstDirty.Load(), l.view.start)}
-	bound = min(bound, firstUnstable(l.producers.Entries()))
+	bound = min(bound, l.producers.FirstOpen())
 	for p.count < len(l.view.segments)-1-len(l.sealing) && l.view.nextOf(p.count) <= bound {
 		p.count++
 	}
@@ -147,17 +146,6 @@ func (p *sealedPart) cleanable(o Compaction, nowMs int64) ([]*segment, Cleanable
 		c.End = next
 	}
 	return v.segments[:n], c, nil
-}
-
-// firstUnstable is where the oldest open transaction begins.
-func firstUnstable(producers []producer.Entry) int64 {
-	first := int64(math.MaxInt64)
-	for _, e := range producers {
-		if e.CurrentTxnFirstOffset >= 0 {
-			first = min(first, e.CurrentTxnFirstOffset)
-		}
-	}
-	return first
 }
 
 // ages are the largest timestamp of a sealed segment, or where it has none the

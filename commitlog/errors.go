@@ -31,6 +31,10 @@ var (
 	// INVALID_PRODUCER_EPOCH).
 	ErrOutOfOrderSequence   = producer.ErrOutOfOrderSequence
 	ErrInvalidProducerEpoch = producer.ErrInvalidEpoch
+	// ErrInvalidTxnState and ErrCoordinatorFenced are the two of transactions
+	// (INVALID_TXN_STATE, TRANSACTION_COORDINATOR_FENCED).
+	ErrInvalidTxnState   = producer.ErrInvalidTxnState
+	ErrCoordinatorFenced = producer.ErrCoordinatorFenced
 )
 
 // CorruptError says that bytes which must form batches do not.

@@ -115,7 +115,7 @@ func (r *receiving) append() (info AppendInfo, taken bool, err error) {
 		appender.Abandon()
 		return info, true, err
 	}
-	if err = l.indexer.spill(); err != nil {
+	if err = l.spill(); err != nil {
 		appender.Abandon()
 		return info, true, l.writeFailed(err)
 	}
@@ -144,7 +144,7 @@ func (r *receiving) fits() bool {
 		l.view.end+int64(b.LastOffsetDelta())-l.view.active().base > maxRelativeOffset {
 		return false
 	}
-	duplicate, err := l.checkProducer(b, Client)
+	duplicate, err := l.checkProducer(b, terms{origin: Client})
 	return duplicate == nil && err == nil
 }
 
@@ -175,7 +175,7 @@ func (r *receiving) refused(err error) (info AppendInfo, taken bool, _ error) {
 	var fault *vfs.FaultError
 	switch {
 	case r.misfit != nil:
-		info, err = r.log.appendLeader(r.options, r.misfit, r.leaderEpoch, Client, r.nowMs)
+		info, err = r.log.appendLeader(r.options, r.misfit, r.leaderEpoch, terms{origin: Client}, r.nowMs)
 		return info, true, err
 	case errors.As(err, &fault):
 		return info, true, r.log.writeFailed(err)

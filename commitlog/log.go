@@ -31,7 +31,8 @@ import (
 // Log is one replica's log. All methods are safe for concurrent use, Close and
 // Delete included.
 //
-// Locks, in order: cleaning, maintenance, mu; viewMu and a segment's mu are leaves. An
+// Locks, in order: cleaning, maintenance, mu; viewMu, a segment's mu and that of
+// unstable are leaves. An
 // append takes mu and viewMu and never waits for a sync, a deletion or a reader.
 type Log struct {
 	fs    vfs.FS
@@ -67,6 +68,9 @@ type Log struct {
 	closing chan struct{}
 	// firstDirty is the first offset that is not cleaned.
 	firstDirty atomic.Int64
+	// unstable are the transactions that bound the last stable offset. Changed with
+	// mu held.
+	unstable unstable
 
 	// mu guards what follows; it serializes appends.
 	mu       sync.Mutex

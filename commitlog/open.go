@@ -63,6 +63,7 @@ func (l *Log) init(fsys vfs.FS, dir string, o Options, s OpenState, c clock.Cloc
 	l.options.Store(&o)
 	l.closing = make(chan struct{})
 	l.joinBackground(o.Background)
+	l.unstable.begin(s.HighWatermark)
 	l.producers, l.timers = producer.NewState(), map[*timer]struct{}{}
 	defer func() {
 		if err != nil {
@@ -77,6 +78,9 @@ func (l *Log) init(fsys vfs.FS, dir string, o Options, s OpenState, c clock.Cloc
 		return err
 	}
 	if err := l.recover(&s); err != nil {
+		return err
+	}
+	if err := l.loadAborted(found); err != nil {
 		return err
 	}
 	if err := l.activate(&o, &s); err != nil {
@@ -95,7 +99,7 @@ func (l *Log) init(fsys vfs.FS, dir string, o Options, s OpenState, c clock.Cloc
 	if err := l.removeStraySnapshots(found.snapshots); err != nil {
 		return err
 	}
-	return l.loadProducers()
+	return l.loadProducers(s.HighWatermark)
 }
 
 // makeDir makes the directory of a new log, and its name durable.

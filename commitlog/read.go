@@ -20,6 +20,9 @@ type ReadInfo struct {
 	// offset after them.
 	NoRecords  bool
 	NextOffset int64
+	// Aborted are the aborted transactions that have records in the chunk, by where
+	// they began; ReadCommitted alone tells them.
+	Aborted []AbortedTxn
 	// LogStartOffset and LogEndOffset are those at the time of the read.
 	LogStartOffset, LogEndOffset int64
 }
@@ -31,14 +34,24 @@ type ReadInfo struct {
 // ErrOffsetOutOfRange; bytes that are no batches are a *CorruptError. Reads run
 // concurrently with each other and with appends.
 func (l *Log) Read(offset, maxBytes, boundOffset int64, minOneBatch bool) (ReadInfo, error) {
+	return l.read(offset, maxBytes, boundOffset, minOneBatch, false)
+}
+
+// read is Read, or ReadCommitted.
+func (l *Log) read(offset, maxBytes, bound int64, minOne, committed bool) (ReadInfo, error) {
 	for {
 		v := l.snapshot()
-		info, err := l.readFrom(&v, offset, maxBytes, boundOffset, minOneBatch)
-		if !l.stale(&v) {
-			return info, l.readError(err, offset)
+		info, err := l.readFrom(&v, offset, maxBytes, bound, minOne)
+		if committed && err == nil && info.Chunk != nil {
+			info.Aborted, err = v.abortedIn(offset, &info)
 		}
-		if info.Chunk != nil {
+		stale := l.stale(&v)
+		if info.Chunk != nil && (stale || err != nil) {
 			info.Chunk.Release()
+			info.Chunk = nil
+		}
+		if !stale {
+			return info, l.readError(err, offset)
 		}
 	}
 }

@@ -231,6 +231,10 @@ func (s *segment) scan(limit int64, buf []byte) (scanned, error) {
 		return scanned{}, err
 	}
 	x, err := s.createIndexes("")
+	if err == nil {
+		s.remakeAborted = true
+		err = removeFile(s.fs, s.path(TxnIndexSuffix)) // It is not open yet.
+	}
 	if err != nil {
 		return scanned{}, err
 	}

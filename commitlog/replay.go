@@ -119,43 +119,97 @@ func (l *Log) removeStraySnapshots(offsets []int64) error {
 }
 
 // loadProducers builds the producer state from the newest sound snapshot and the
-// batches after it. A snapshot that is damaged is removed.
-func (l *Log) loadProducers() error {
-	found, err := list(l.fs, l.dir)
+// batches after it, and what follows from it: the transactions that bound the last
+// stable offset, and the transaction indexes that are to be made anew. A snapshot
+// that is damaged is removed. highWatermark is what OpenState says, 0 for unknown.
+func (l *Log) loadProducers(highWatermark int64) error {
+	from, err := l.loadSnapshot(l.producers, l.view.end)
 	if err != nil {
 		return err
 	}
+	nowMs := l.clock.Now().UnixMilli()
+	l.producers.Expire(nowMs, l.options.Load().ProducerExpiryMs)
+	if err := l.replayEarlier(from, highWatermark, nowMs); err != nil {
+		return err
+	}
+	if from < l.view.end {
+		err := l.eachHeader(from, func(s *segment, h header) error {
+			return l.replayProducer(l.producers, s, h, nowMs, s.base >= from)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	l.unstable.loaded(l.producers.FirstOpen())
+	return l.finishAborted()
+}
+
+// loadSnapshot gives p the newest sound snapshot that is not behind atMost and
+// returns its offset, or the start of the first segment where there is none.
+func (l *Log) loadSnapshot(p *producer.State, atMost int64) (from int64, err error) {
+	found, err := list(l.fs, l.dir)
+	if err != nil {
+		return 0, err
+	}
 	first := l.view.segments[0].base
-	from := first
 	for _, offset := range slices.Backward(found.snapshots) {
-		if offset > l.view.end || offset < first {
+		if offset > atMost || offset < first {
 			continue
 		}
 		name := FileName(offset, SnapshotSuffix)
 		data, err := vfs.ReadFile(l.fs, l.path(name))
 		if err != nil {
-			return err
+			return 0, err
 		}
 		entries, err := producer.Decode(data)
 		if err == nil {
-			l.producers.Load(entries)
-			from = offset
-			break
+			p.Load(entries)
+			return offset, nil
 		}
 		l.notef("%s removed: %v", name, err)
 		if err := removeFile(l.fs, l.path(name)); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	nowMs := l.clock.Now().UnixMilli()
-	l.producers.Expire(nowMs, l.options.Load().ProducerExpiryMs)
-	if from == l.view.end {
-		return nil
-	}
-	return l.eachHeader(from, func(s *segment, h header) error { return l.replayProducer(s, h, nowMs) })
+	return first, nil
 }
 
-func (l *Log) replayProducer(s *segment, h header, nowMs int64) error {
+// replayEarlier looks at batches before from, of which the snapshot there does not
+// tell enough: where a transaction index is to be made anew, and where a marker lies
+// at or above the high watermark, as its transaction is unstable from where it began.
+func (l *Log) replayEarlier(from, highWatermark, nowMs int64) error {
+	start, end := from, from
+	for i, s := range l.view.segments {
+		if s.remakeAborted && s.base < from {
+			start, end = min(start, s.base), max(end, l.view.nextOf(i))
+		}
+	}
+	if highWatermark > 0 && highWatermark < start && l.producers.Transactional() {
+		start = highWatermark
+	}
+	if start == from {
+		return nil
+	}
+	earlier := producer.NewState()
+	start, err := l.loadSnapshot(earlier, start)
+	if err != nil {
+		return err
+	}
+	err = l.eachHeader(start, func(s *segment, h header) error {
+		if h.BaseOffset() >= end {
+			return errFound
+		}
+		return l.replayProducer(earlier, s, h, nowMs, s.base < from)
+	})
+	if err == errFound {
+		return nil
+	}
+	return err
+}
+
+// replayProducer notes a batch in p; with remake in the transaction index of its
+// segment, too, if that is to be made anew.
+func (l *Log) replayProducer(p *producer.State, s *segment, h header, nowMs int64, remake bool) error {
 	if h.ProducerID() < 0 {
 		return nil
 	}
@@ -167,7 +221,14 @@ func (l *Log) replayProducer(s *segment, h header, nowMs int64) error {
 		}
 		b = whole
 	}
-	l.remember(b, nowMs)
+	ended, ok := observe(p, b, nowMs)
+	if !ok {
+		return nil
+	}
+	l.unstable.replayed(ended)
+	if ended.aborted && remake && s.remakeAborted {
+		s.addAborted(ended)
+	}
 	return nil
 }
 
@@ -184,8 +245,9 @@ func (l *Log) reloadProducers() error {
 			}
 		}
 	}
-	l.producers = producer.NewState()
-	return l.loadProducers()
+	l.unstable.truncated(l.view.end)
+	l.producers.Load(nil)
+	return l.loadProducers(0)
 }
 
 // endMarker is what the transaction marker in a control batch says; ok is false for a

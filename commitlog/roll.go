@@ -258,10 +258,14 @@ func (s *segment) writeIndexes() error {
 		return err
 	}
 	defer s.release()
-	return errors.Join(s.offsets.Flush(), s.times.Flush())
+	err := errors.Join(s.offsets.Flush(), s.times.Flush())
+	if aborted := s.aborted.Load(); aborted != nil {
+		err = errors.Join(err, aborted.Flush())
+	}
+	return err
 }
 
-// sync puts the segment's three files on stable storage.
+// sync puts the segment's files on stable storage.
 func (s *segment) sync() error {
 	if err := s.acquire(); err != nil {
 		return err
@@ -272,6 +276,11 @@ func (s *segment) sync() error {
 	}
 	if err := s.offsets.Sync(); err != nil {
 		return err
+	}
+	if aborted := s.aborted.Load(); aborted != nil {
+		if err := aborted.Sync(); err != nil {
+			return err
+		}
 	}
 	return s.times.Sync()
 }

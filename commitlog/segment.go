@@ -32,6 +32,11 @@ type segment struct {
 	// segment the log's view knows it. Changed under the log's mu.
 	size  atomic.Int64
 	cache segmentCache
+	// aborted is the transaction index, nil where no transaction was aborted in the
+	// segment. Changed under the log's mu, read with mu held shared.
+	aborted atomic.Pointer[index.Transactions]
+	// remakeAborted: Open is to make it anew from the log.
+	remakeAborted bool
 
 	// mu is held shared by whoever uses the fields below, exclusively to open,
 	// exchange and close them.
@@ -150,6 +155,9 @@ func (s *segment) closeAfter(last func(vfs.File)) error {
 	s.gone, s.closed = true, true
 	reader, file := s.reader, s.file
 	err := s.closeIndexes()
+	if aborted := s.aborted.Load(); aborted != nil {
+		err = errors.Join(err, aborted.Close())
+	}
 	s.mu.Unlock()
 	if reader != nil {
 		err = errors.Join(err, reader.Close())

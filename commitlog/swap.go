@@ -137,7 +137,8 @@ func finishSwaps(fsys vfs.FS, dir string, swaps []string, firstCleaned int64) (n
 
 // removeReplaced removes the segments that a compaction merged into the one in the
 // .log.swap file called name, the last first, and the indexes of the former segment
-// at its base: without swaps of their own they are made anew.
+// at its base: without swaps of their own they are made anew, or, as for the aborted
+// transactions, the new segment has none of their data.
 func removeReplaced(fsys vfs.FS, dir, name string, swaps []string) error {
 	base, suffix, _ := ParseFileName(strings.TrimSuffix(name, swapSuffix))
 	if suffix != LogSuffix {
@@ -161,7 +162,7 @@ func removeReplaced(fsys vfs.FS, dir, name string, swaps []string) error {
 			}
 		}
 	}
-	for _, suffix := range []string{IndexSuffix, TimeIndexSuffix} {
+	for _, suffix := range []string{IndexSuffix, TimeIndexSuffix, TxnIndexSuffix} {
 		if name := FileName(base, suffix); !slices.Contains(swaps, name+swapSuffix) {
 			if err := removeFile(fsys, filepath.Join(dir, name)); err != nil {
 				return err

@@ -228,6 +228,11 @@ func (l *Log) cutFiles(s *segment, position, end int64) (next int64, err error) 
 	if err := errors.Join(s.offsets.TruncateTo(end), s.times.TruncateTo(end)); err != nil {
 		return 0, err
 	}
+	if aborted := s.aborted.Load(); aborted != nil {
+		if err := aborted.TruncateTo(end); err != nil {
+			return 0, err
+		}
+	}
 	x, next, err := s.resumeIndexes(s.indexInterval)
 	if errors.Is(err, errIndexLies) {
 		x = newIndexer(s.offsets, s.times, s.indexInterval)

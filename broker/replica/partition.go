@@ -115,6 +115,13 @@ func (p *Partition) Append(b record.Batch, acks int16, o commitlog.AppendOrigin)
 
 // append is Append for a caller that knows the given leader epoch.
 func (p *Partition) append(callerEpoch int32, b record.Batch, acks int16, o commitlog.AppendOrigin) (info commitlog.AppendInfo, moved bool, err error) {
+	return p.appendBy(callerEpoch, acks, func(leaderEpoch int32) (commitlog.AppendInfo, error) {
+		return p.log.AppendAsLeader(b, leaderEpoch, o)
+	})
+}
+
+// appendBy is append of what write writes with the current leader epoch.
+func (p *Partition) appendBy(callerEpoch int32, acks int16, write func(leaderEpoch int32) (commitlog.AppendInfo, error)) (info commitlog.AppendInfo, moved bool, err error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if err := p.check(callerEpoch); err != nil {
@@ -124,7 +131,7 @@ func (p *Partition) append(callerEpoch int32, b record.Batch, acks int16, o comm
 	if acks == AckAll && len(l.isr) < int(p.Topic.Config().MinInsyncReplicas) {
 		return commitlog.AppendInfo{}, false, ErrNotEnoughReplicas
 	}
-	info, err = p.log.AppendAsLeader(b, l.epoch, o)
+	info, err = write(l.epoch)
 	if err != nil {
 		return info, false, p.failed("append", err)
 	}

@@ -90,11 +90,18 @@ func (f *Filter) append(dst []byte, b record.Batch, stay bool) ([]byte, error) {
 	}
 }
 
+// InTransaction says whether data of the producer was seen since its last marker:
+// the marker that comes next stays.
+func (f *Filter) InTransaction(producerID int64) bool {
+	_, data := f.traversed[producerID]
+	return data
+}
+
 // judge decides what the header decides: whether b is the marker of a
 // transaction of which nothing is left, and whether all of its records go.
 func (f *Filter) judge(b record.Batch) (void, discard bool) {
 	if b.IsControl() {
-		_, data := f.traversed[b.ProducerID()]
+		data := f.InTransaction(b.ProducerID())
 		delete(f.traversed, b.ProducerID())
 		return !data, !data && b.HasDeleteHorizon() && f.NowMs >= b.BaseTimestamp()
 	}

@@ -453,7 +453,7 @@ func TestEndTxnMarker(t *testing.T) {
 		if _, err := v.Check(b); !errors.Is(err, ErrInvalidRecord) {
 			t.Errorf("a marker from a client: %v", err)
 		}
-		v.AllowControl = true
+		v.FromCoordinator = true
 		if _, err := v.Check(b); err != nil {
 			t.Errorf("a marker from the coordinator: %v", err)
 		}

@@ -22,9 +22,6 @@ var (
 	// ErrInvalidTimestamp: a timestamp or its type is not allowed
 	// (INVALID_TIMESTAMP).
 	ErrInvalidTimestamp = errors.New("invalid timestamp")
-	// ErrTransactional: a transactional batch where none is allowed
-	// (INVALID_TXN_STATE).
-	ErrTransactional = errors.New("transactional batch outside a transaction")
 )
 
 // RecordError says which record of a batch is wrong, for the record_errors of a

@@ -12,7 +12,7 @@ const fuzzLimit = 1 << 20
 
 // isKnown says whether an error is of a class that callers map to a code.
 func isKnown(err error) bool {
-	for _, class := range []error{ErrCorrupt, ErrInvalidRecord, ErrTooLarge, ErrUnsupportedCodec, ErrInvalidTimestamp, ErrTransactional} {
+	for _, class := range []error{ErrCorrupt, ErrInvalidRecord, ErrTooLarge, ErrUnsupportedCodec, ErrInvalidTimestamp} {
 		if errors.Is(err, class) {
 			return true
 		}
@@ -45,8 +45,8 @@ func FuzzBatch(f *testing.F) {
 		if err != nil {
 			t.Fatalf("sealed batch: %v", err)
 		}
-		v := Validation{NowMs: testNow, BeforeMaxMs: -1, AfterMaxMs: -1, RequireKeys: keys, AllowControl: true,
-			AllowTransactional: true, Limits: Limits{DecompressedBytes: fuzzLimit}}
+		v := Validation{NowMs: testNow, BeforeMaxMs: -1, AfterMaxMs: -1, RequireKeys: keys, FromCoordinator: true,
+			Limits: Limits{DecompressedBytes: fuzzLimit}}
 		before := bytes.Clone(b)
 		sum, err := v.Check(b)
 		if !bytes.Equal(b, before) {

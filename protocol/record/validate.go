@@ -38,11 +38,9 @@ type Validation struct {
 	Limits                  Limits
 	// NoZstd refuses zstd, for Produce requests before version 7.
 	NoZstd bool
-	// AllowTransactional admits batches of an open transaction.
-	AllowTransactional bool
-	// AllowControl admits control batches: the coordinators' own, never a
-	// client's.
-	AllowControl bool
+	// FromCoordinator admits what a coordinator may write and a client may not:
+	// control batches, and batches of a producer without sequences.
+	FromCoordinator bool
 }
 
 // Summary is what Check has learnt of a batch.
@@ -59,8 +57,7 @@ type Summary struct {
 // Check applies the rules to b as it came from a producer, in the order of
 // Kafka's UnifiedLog.analyzeAndValidateRecords and LogValidator, and leaves b
 // as it is. The error is of the class ErrTooLarge, ErrCorrupt,
-// ErrUnsupportedCodec, ErrInvalidRecord, ErrTransactional or
-// ErrInvalidTimestamp; ErrorsOf tells which records are to blame.
+// ErrUnsupportedCodec, ErrInvalidRecord or ErrInvalidTimestamp; ErrorsOf tells which records are to blame.
 func (v *Validation) Check(b Batch) (Summary, error) {
 	if v.MaxMessageBytes > 0 && b.Size() > v.MaxMessageBytes {
 		return Summary{}, fmt.Errorf("batch of %d bytes is over max.message.bytes %d: %w",
@@ -97,7 +94,7 @@ func (v *Validation) checkHeader(b Batch) error {
 		return fmt.Errorf("batch is compressed with %v: %w", codec, ErrUnsupportedCodec)
 	case b.BaseOffset() != 0:
 		return invalid("base offset of a produced batch is %d, not 0", b.BaseOffset())
-	case b.IsControl() && !v.AllowControl:
+	case b.IsControl() && !v.FromCoordinator:
 		return invalid("clients may not write control batches")
 	case b.HasDeleteHorizon():
 		return invalid("clients may not set a delete horizon")
@@ -118,12 +115,10 @@ func (v *Validation) checkProducer(b Batch) error {
 	switch {
 	case idempotent && b.ProducerEpoch() < 0:
 		return invalid("producer %d has epoch %d", b.ProducerID(), b.ProducerEpoch())
-	case idempotent && b.BaseSequence() < 0 && !b.IsControl():
+	case idempotent && b.BaseSequence() < 0 && !v.FromCoordinator:
 		return invalid("producer %d has base sequence %d", b.ProducerID(), b.BaseSequence())
 	case !idempotent && b.IsTransactional():
 		return invalid("transactional batch without a producer id")
-	case b.IsTransactional() && !v.AllowTransactional && !b.IsControl():
-		return fmt.Errorf("producer %d: %w", b.ProducerID(), ErrTransactional)
 	}
 	return nil
 }
