@@ -12,7 +12,7 @@ import (
 // TestFranzGoOwnSuite runs the library's own tests against our broker, but for those
 // of transactions and of share groups.
 func TestFranzGoOwnSuite(t *testing.T) {
-	b := startBroker(t, "group.initial.rebalance.delay.ms=0", "group.consumer.heartbeat.interval.ms=300", "group.consumer.session.timeout.ms=4000") // static members are waited for
+	b := startBroker(t, "group.initial.rebalance.delay.ms=0", "group.consumer.heartbeat.interval.ms=300")
 	suite := filepath.Join(t.TempDir(), "kgo.test")
 	run(t, "", "go", "test", "-c", "-o", suite, "github.com/twmb/franz-go/pkg/kgo")
 	cmd := exec.Command(suite, "-test.v", "-test.run", "TestClient_Produce|TestIssue|TestGroup|TestUnknownGroup", "-test.count=1", "-test.timeout", "300s")
