@@ -46,7 +46,7 @@ part "chaos" go_test chaos -count=1 -timeout 60m -run '^TestChaos' ./e2e
 
 echo "=== shares"
 printf '%s\n' "${shares[@]}"
-[ ! -e "$logs/simulation.json" ] || grep -ho 'simulation: [0-9]* seeds, [0-9]* events, [0-9]* violations' "$logs/simulation.json" | tail -1
+[ ! -e "$logs/simulation.json" ] || grep -hoE 'simulation: ([0-9]+ seeds, [0-9]+ events, [0-9]+ violations|violated by [a-z0-9: ]+)' "$logs/simulation.json" | tail -2
 count() { cat "$logs"/*.json | grep "\"Action\":\"$1\"" | grep -c '"Test":'; }
 skipped=$(count skip)
 [ "$skipped" -eq 0 ] || echo "skipped tests are listed with their reasons at the end of each part above"

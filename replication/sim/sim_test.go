@@ -66,7 +66,10 @@ func TestMany(t *testing.T) {
 		}
 		first = from
 	}
-	var all Total
+	var (
+		all   Total
+		names []string
+	)
 	specs := catalog.Builtin().Specs()
 	for _, spec := range specs {
 		ctx, stop := context.WithTimeout(t.Context(), budget/time.Duration(len(specs)))
@@ -78,6 +81,7 @@ func TestMany(t *testing.T) {
 		t.Logf("%s: %d seeds, %d events, %d violations, %d beyond the promise", spec.Name, total.Seeds, total.Events, len(total.Violations), total.Exceeded)
 		reached(t, spec.Name, total)
 		for _, v := range total.Violations {
+			names = append(names, fmt.Sprintf("%s:%d", spec.Name, v.Seed))
 			report(t, s, v)
 		}
 		if spec.Promise != 0 || total.Seeds < 1000 {
@@ -88,6 +92,9 @@ func TestMany(t *testing.T) {
 		}
 	}
 	fmt.Printf("simulation: %d seeds, %d events, %d violations\n", seeds, all.Events, len(all.Violations))
+	if len(names) > 0 {
+		fmt.Printf("simulation: violated by %s\n", strings.Join(names, " "))
+	}
 	enough(t, all)
 	if os.Getenv("SIMTIME") != "" && seeds < floor {
 		t.Errorf("%d seeds in %s on %d cores, want at least %d", seeds, budget, runtime.GOMAXPROCS(0), floor)
