@@ -76,7 +76,7 @@ func (s *Server) listOffset(req *kmsg.ListOffsetsRequest, topic string, q *kmsg.
 	found := nothing
 	switch q.Timestamp {
 	case latestTimestamp:
-		found = p.Latest(isolation)
+		found, err = p.Latest(isolation)
 	case earliestTimestamp, earliestLocalTimestamp:
 		found = p.Earliest()
 	case latestTieredTimestamp:

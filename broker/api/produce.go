@@ -188,10 +188,8 @@ func (p *produce) acknowledged() bool {
 		if part.err != nil {
 			continue
 		}
-		if part.err = part.partition.Check(replica.AnyEpoch); part.err != nil {
-			continue
-		}
-		if !part.partition.Acknowledged(part.info.LastOffset, p.acks) {
+		var done bool
+		if done, part.err = part.partition.Acknowledged(&part.info, p.acks); !done && part.err == nil {
 			return false
 		}
 	}
@@ -241,7 +239,11 @@ func (p *produce) TryComplete() bool {
 func (p *produce) Expire() {
 	for i := range p.parts {
 		part := &p.parts[i]
-		if part.err == nil && !part.partition.Acknowledged(part.info.LastOffset, p.acks) {
+		if part.err != nil {
+			continue
+		}
+		var done bool
+		if done, part.err = part.partition.Acknowledged(&part.info, p.acks); !done && part.err == nil {
 			part.err = errTimedOut
 		}
 	}

@@ -3,6 +3,7 @@ package replica
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"tidemark/commitlog"
 	"tidemark/replication"
@@ -22,6 +23,9 @@ func (m *Manager) Apply(states []State) Results {
 			continue
 		}
 		p, err := m.apply(&states[i])
+		if p != nil {
+			results[i].Dir = p.dir.id
+		}
 		if err != nil {
 			results[i].Err = fmt.Errorf("partition %s-%d: %w", states[i].Topic, states[i].Index, err)
 		}
@@ -44,24 +48,27 @@ func (m *Manager) apply(s *State) (*Partition, error) {
 	if !ValidName(s.Topic) || s.Index < 0 {
 		return nil, fmt.Errorf("%q is no topic name", s.Topic)
 	}
+	p, err := m.partitionFor(s)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.become(s)
+}
+
+// partitionFor finds or opens the state's partition.
+func (m *Manager) partitionFor(s *State) (*Partition, error) {
 	t, err := m.topicFor(s)
 	if err != nil {
 		return nil, err
 	}
-	p := t.Partition(s.Index)
-	if p == nil {
-		if p, err = m.open(t, s.Index); err != nil {
-			return nil, err
-		}
-		p.become(s)
-		t.set(s.Index, p)
+	if p := t.Partition(s.Index); p != nil {
 		return p, nil
 	}
-	l := p.lead.Load()
-	if s.LeaderEpoch < l.epoch || s.LeaderEpoch == l.epoch && s.PartitionEpoch < l.partitionEpoch {
-		return nil, nil
+	p, err := m.open(t, s.Index)
+	if err != nil {
+		return nil, err
 	}
-	p.become(s)
+	t.set(s.Index, p)
 	return p, nil
 }
 
@@ -89,26 +96,103 @@ func (m *Manager) topicFor(s *State) (*Topic, error) {
 	return t, nil
 }
 
-// become publishes leadership; a new leader's first high watermark follows from
-// the commit rule.
-func (p *Partition) become(s *State) {
+// become gives the machine its role and publishes it, where it is news.
+func (p *Partition) become(s *State) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := &leadership{
-		leader: s.Leader, epoch: s.LeaderEpoch, partitionEpoch: s.PartitionEpoch,
-		replicas: s.Replicas, isr: brokers(s.ISR),
+	p.stepping.Lock()
+	defer p.stepping.Unlock()
+	if p.dir.offline.Load() {
+		return ErrStorage
 	}
-	before := p.lead.Load()
-	if l.leader == p.self && (before == nil || before.epoch != l.epoch || before.leader != p.self) {
-		if err := p.log.AssignEpoch(l.epoch, p.log.LogEndOffset()); err != nil {
-			_ = p.failed("assign leader epoch in", err) // the log dir is offline now; the partition answers so
+	before := p.machine.Status()
+	if s.ControllerEpoch < p.controllerEpoch {
+		return nil
+	}
+	p.controllerEpoch = s.ControllerEpoch
+	if p.following.lowered = p.following.lowered || p.dir.lower(p); !p.following.lowered {
+		return fmt.Errorf("%w: a checkpoint says more than the log has, and cannot be written", ErrStorage)
+	}
+	ev := replication.Event{
+		Kind: replication.BecomeFollower, Now: p.manager.now(), Broker: s.Leader, ControllerEpoch: s.ControllerEpoch, LeaderEpoch: s.LeaderEpoch,
+		PartitionEpoch: s.PartitionEpoch, ISR: slices.Clone(s.ISR), ELR: slices.Clone(s.ELR), Replicas: Members(s.Replicas...),
+	}
+	if s.Leader == p.self {
+		ev.Kind = replication.BecomeLeader
+		if s.LeaderEpoch > before.LeaderEpoch && s.LeaderEpoch >= before.FencedEpoch {
+			if err := p.log.AssignEpoch(s.LeaderEpoch, p.log.LogEndOffset()); err != nil {
+				return p.failed("assign leader epoch in", err)
+			}
 		}
 	}
-	p.lead.Store(l)
-	if l.leader == p.self && p.Topic.Config().SyncedAcks() {
-		p.flushTail()
+	p.copies = len(s.Replicas) > 1
+	p.tellSynced()
+	p.step(&ev)
+	p.leaveFetcher()
+	p.publish(s, &before)
+	p.changed = false // Apply wakes.
+	return nil
+}
+
+// publish makes a state that was news known; mu and stepping are held.
+func (p *Partition) publish(s *State, before *replication.Status) {
+	after, last := p.machine.Status(), p.lead.Load()
+	if after.LeaderEpoch == before.LeaderEpoch && after.PartitionEpoch == before.PartitionEpoch {
+		return
 	}
-	p.advance(l)
+	l := &leadership{
+		leader: s.Leader, epoch: s.LeaderEpoch, partitionEpoch: s.PartitionEpoch, replicas: s.Replicas, isr: brokers(s.ISR),
+		since: s.LeaderEpoch, epochStart: after.EpochStart,
+	}
+	if after.Role == replication.Leader {
+		if before.Role == replication.Leader {
+			l.since = last.since // Who waits waits on.
+		} else {
+			p.tooFewBelow.Store(0)
+		}
+		p.ackedLeader.Store(after.AckedLeader)
+		p.ackedAll.Store(after.AckedAll)
+	}
+	p.lead.Store(l)
+	p.refreshAdmits()
+}
+
+// ApplyAll is Apply of a controller that names every partition of this broker: those
+// that it does not name are stopped, and their logs stay.
+func (m *Manager) ApplyAll(states []State) Results {
+	named := make(map[ID]bool, len(states))
+	for i := range states {
+		named[ID{Topic: states[i].Topic, Partition: states[i].Index}] = true
+	}
+	var strays []ID
+	for _, p := range m.partitions() {
+		if !named[p.ID()] {
+			m.o.Logger.Warn("replica is not assigned here any more and is stopped; its log stays", "partition", p.ID().String())
+			strays = append(strays, p.ID())
+		}
+	}
+	results := m.Apply(states)
+	if err := m.Stop(strays, false); err != nil {
+		m.o.Logger.Error("stray replicas could not be stopped", "error", err)
+	}
+	return results
+}
+
+// StopReplicas is Stop of each, but of those whose replica knows a later leader
+// epoch. Errors are in the order of the list.
+func (m *Manager) StopReplicas(list []Stopping) []error {
+	errs := make([]error, len(list))
+	for i := range list {
+		s := &list[i]
+		if p := m.Partition(s.Topic, s.Partition); p != nil && s.LeaderEpoch > AnyEpoch {
+			if _, epoch := p.Leader(); s.LeaderEpoch < epoch {
+				errs[i] = ErrFencedEpoch
+				continue
+			}
+		}
+		errs[i] = m.Stop([]ID{s.ID}, s.Delete)
+	}
+	return errs
 }
 
 // Stop ends the service of partitions and, with remove, deletes their logs.
@@ -161,11 +245,7 @@ func (m *Manager) stop(partitions []*Partition, remove bool) error {
 
 // detach ends the service of a partition; its log stays open.
 func (m *Manager) detach(p *Partition) {
-	p.mu.Lock()
-	l := *p.lead.Load()
-	l.stopped, l.leader = true, -1
-	p.lead.Store(&l)
-	p.mu.Unlock()
+	p.halt(func(l *leadership) { l.stopped, l.leader = true, replication.NoBroker })
 	p.Topic.set(p.Index, nil)
 	if t := p.Topic; t.empty() && m.Topic(t.Name) == t {
 		m.publish(func(x *index) {

@@ -11,6 +11,7 @@ import (
 	"tidemark/commitlog"
 	"tidemark/commitlog/checkpoint"
 	"tidemark/internal/vfs"
+	"tidemark/replication"
 )
 
 // open claims the partition's log from those found at start, or creates it.
@@ -26,17 +27,34 @@ func (m *Manager) open(t *Topic, index int32) (*Partition, error) {
 			return nil, err
 		}
 	}
-	acked, err := m.newAcked(f.log.Dir())
+	p, err := m.partitionOn(t, index, f)
 	if err != nil {
 		return nil, fmt.Errorf("%w: open %s: %w", ErrStorage, id, err)
 	}
-	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, dir: f.dir, log: f.log, acked: acked, background: &m.background}
+	return p, nil
+}
+
+// partitionOn makes the partition of a log and enters it into the log's directory.
+func (m *Manager) partitionOn(t *Topic, index int32, f *foundLog) (*Partition, error) {
+	acked, err := m.newAcked(f.log.Dir())
+	if err != nil {
+		return nil, err
+	}
+	spec, err := m.strategy(t.Config().Strategy)
+	if err != nil {
+		return nil, err
+	}
+	fenced, err := readFence(f.dir.fs, f.log)
+	if err != nil {
+		return nil, err
+	}
+	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, manager: m, strategy: spec.Name, dir: f.dir, log: f.log, acked: acked, background: &m.background}
 	p.flush.group = f.dir.device.flusher.Join(p.syncGroup)
 	p.flush.tell = f.dir.device.answers.Join(func() { p.synced(nil) })
-	p.flush.synced.Store(f.log.RecoveryPoint())
-	p.lead.Store(&leadership{leader: -1, epoch: -1, partitionEpoch: -1})
-	p.hw.Store(min(max(f.dir.highWatermarks[id], f.log.LogStartOffset()), f.log.LogEndOffset()))
+	p.lead.Store(&leadership{leader: replication.NoBroker, epoch: replication.NoEpoch, partitionEpoch: replication.NoEpoch, since: replication.NoEpoch})
+	p.start(spec, f.dir.highWatermark(p.ID()), fenced)
 	f.dir.add(p)
+	p.following.lowered = f.dir.lower(p)
 	return p, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"tidemark/commitlog/checkpoint"
+	"tidemark/replication"
 )
 
 // Close ends the schedule, closes every log, several of a directory at a time, writes
@@ -13,6 +14,9 @@ import (
 // epoch that ends. What took a directory offline was told then and is no error here.
 func (m *Manager) Close(brokerEpoch int64) error {
 	m.stopCleaners()
+	if m.fetchers != nil {
+		m.fetchers.close()
+	}
 	for _, t := range m.tasks {
 		t.stop()
 	}
@@ -92,10 +96,6 @@ func eachAtOnce[T any](all *sync.WaitGroup, goroutines int, items []T, do func(T
 
 // close ends the service of the partition and closes its log.
 func (p *Partition) close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l := *p.lead.Load()
-	l.leader = -1
-	p.lead.Store(&l)
+	p.halt(func(l *leadership) { l.leader = replication.NoBroker })
 	return p.log.Close()
 }

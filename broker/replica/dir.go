@@ -40,9 +40,9 @@ type logDir struct {
 	checkpointing                  sync.Mutex // one writer of checkpoint files at a time
 	// onDisk are the offsets of each checkpoint file as it was read or last
 	// written; guarded by checkpointing.
-	onDisk map[string]map[ID]int64
-	mu     sync.Mutex
-	partitions                     map[ID]*Partition
+	onDisk     map[string]map[ID]int64
+	mu         sync.Mutex
+	partitions map[ID]*Partition
 }
 
 // openDir locks a directory, checks that it belongs to this broker and reads its
@@ -131,12 +131,14 @@ func (d *logDir) fail(cause error) {
 	}
 }
 
-// wake lets everyone who waits for a partition of the directory look again.
-func (d *logDir) wake() {
+// halt ends the roles of the directory's partitions, and whoever waits for one looks
+// again.
+func (d *logDir) halt() {
 	d.mu.Lock()
 	partitions := slices.Collect(maps.Values(d.partitions))
 	d.mu.Unlock()
 	for _, p := range partitions {
+		p.halt(func(*leadership) {})
 		p.Changed.Wake()
 	}
 }
@@ -147,6 +149,17 @@ func (d *logDir) noRoom(cause error) {
 	if d.full.CompareAndSwap(false, true) {
 		d.logger.Error("log directory takes no more for now", "dir", d.path, "error", cause)
 	}
+}
+
+// highWatermark is what the checkpoint said of a partition at start; NoOffset where it
+// said nothing.
+func (d *logDir) highWatermark(id ID) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if hw, ok := d.highWatermarks[id]; ok {
+		return hw
+	}
+	return replication.NoOffset
 }
 
 // add enters a partition; what the checkpoints said of it has been used.

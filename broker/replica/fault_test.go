@@ -120,7 +120,7 @@ func TestSyncWithoutRoomIsRepeated(t *testing.T) {
 			for !p.flush.again.Load() {
 				runtime.Gosched()
 			}
-			if p.Acknowledged(last, 1) {
+			if counted(p, last, 1) {
 				t.Fatal("acknowledged without a sync")
 			}
 			fs.OnCall(nil)

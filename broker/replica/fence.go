@@ -1,26 +1,116 @@
 package replica
 
-// Fence has a replica promise to take nothing from leaders of lower epochs; answer
-// is called once, here or later.
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"tidemark/commitlog"
+	"tidemark/internal/vfs"
+	"tidemark/replication"
+)
+
+// fencing is a replica's promise to a controller.
+type fencing struct {
+	// due is the leader epoch promised to, written what of it the file says.
+	due, written int32
+	// answer is told of the promise, nil while nobody asks.
+	answer func(FenceAnswer)
+}
+
+// Fence has a replica promise to take nothing from leaders of lower epochs. answer
+// is called once, from another goroutine, when the promise is on stable storage and,
+// where synced records count, the log too; never where a later Fence took its place
+// or the replica went away. A partition that was not applied yet is opened.
 func (m *Manager) Fence(r FenceRequest, answer func(FenceAnswer)) {
-	answer(FenceAnswer{Err: ErrUnknownPartition})
-}
-
-// ApplyAll is Apply of a controller that names every partition of this broker: the
-// replicas of others are stopped, their logs stay.
-func (m *Manager) ApplyAll(states []State) Results { return m.Apply(states) }
-
-// StopReplicas is StopReplica: errors are in the order of the list.
-func (m *Manager) StopReplicas(list []Stopping) []error {
-	errs := make([]error, len(list))
-	for i := range list {
-		errs[i] = m.Stop([]ID{list[i].ID}, list[i].Delete)
+	p, err := m.fenced(&r)
+	if err != nil {
+		m.background.Go(func() { answer(FenceAnswer{Err: err}) })
+		return
 	}
-	return errs
+	p.mu.Lock() // Appends under way come first.
+	p.stepping.Lock()
+	p.fencing.answer = answer
+	p.controllerEpoch = max(p.controllerEpoch, r.ControllerEpoch)
+	p.tellSynced()
+	p.step(&replication.Event{Kind: replication.Fence, Now: m.now(), LeaderEpoch: r.LeaderEpoch, ControllerEpoch: r.ControllerEpoch})
+	p.leaveFetcher()
+	p.refreshAdmits()
+	changed := p.unlock()
+	p.mu.Unlock()
+	if changed {
+		p.Changed.Wake()
+	}
 }
 
-// Statuses describes every partition.
-func (m *Manager) Statuses() []Status { return nil }
+// fenced finds the partition, or opens it.
+func (m *Manager) fenced(r *FenceRequest) (*Partition, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, commitlog.ErrClosed
+	}
+	s := State{Topic: r.Topic, TopicID: r.TopicID, Index: r.Partition}
+	if !ValidName(s.Topic) || s.Index < 0 {
+		return nil, fmt.Errorf("%q is no topic name", s.Topic)
+	}
+	p, err := m.partitionFor(&s)
+	if err == nil && p.dir.offline.Load() {
+		err = ErrStorage
+	}
+	return p, err
+}
 
-// BrokerEpochChanged tells every replica of another registration.
-func (m *Manager) BrokerEpochChanged() {}
+// answerFence answers who asked, if the promise is written.
+func (p *Partition) answerFence(e *replication.Effect) {
+	answer := p.fencing.answer
+	if answer == nil {
+		return
+	}
+	p.fencing.answer = nil
+	a := FenceAnswer{Failure: e.Failure, LeaderEpoch: e.LeaderEpoch, LastEpoch: e.RecordEpoch, LogEndOffset: e.Offset, Dir: e.Dir}
+	if err := p.writeFence(); err != nil {
+		a = FenceAnswer{Err: err}
+	}
+	p.background.Go(func() { answer(a) })
+}
+
+// writeFence writes the promise unless it stands.
+func (p *Partition) writeFence() error {
+	f := &p.fencing
+	if f.due <= f.written {
+		return nil
+	}
+	if err := vfs.WriteFileAtomic(p.dir.fs, fencePath(p.log), []byte(strconv.Itoa(int(f.due))+"\n")); err != nil {
+		if !vfs.IsFull(err) {
+			p.dir.fail(fmt.Errorf("write fenced epoch of %s: %w", p.ID(), err))
+		}
+		return fmt.Errorf("%w: write fenced epoch of %s: %w", ErrStorage, p.ID(), err)
+	}
+	f.written = f.due
+	return nil
+}
+
+// fenceFile lies in a partition's directory and holds the leader epoch promised to.
+const fenceFile = "fenced-epoch"
+
+func fencePath(l *commitlog.Log) string { return filepath.Join(l.Dir(), fenceFile) }
+
+// readFence is the promise of a log; NoEpoch where there is none.
+func readFence(fsys vfs.FS, l *commitlog.Log) (int32, error) {
+	text, err := vfs.ReadFile(fsys, fencePath(l))
+	if errors.Is(err, fs.ErrNotExist) {
+		return replication.NoEpoch, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 32)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s: %q is no leader epoch: restore the file, or remove the partition's directory to copy it from the others", fencePath(l), text)
+	}
+	return int32(n), nil
+}

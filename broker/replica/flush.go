@@ -96,8 +96,7 @@ func (p *Partition) flushSoon(end int64) {
 	}
 }
 
-// flushTail has synced what was appended before the topic asked for it, or before
-// this replica led.
+// flushTail has synced what is not yet.
 func (p *Partition) flushTail() {
 	end := p.log.LogEndOffset()
 	if p.log.RecoveryPoint() >= end {
@@ -146,9 +145,9 @@ func (p *Partition) synced(err error) {
 		_ = p.failed("flush", err)
 		p.flush.again.Store(vfs.IsFull(err))
 	}
-	p.mu.RLock()
-	p.advance(p.lead.Load())
-	p.mu.RUnlock()
+	p.stepping.Lock()
+	p.tellSynced()
+	p.unlock()
 	p.Changed.Wake()
 }
 
@@ -159,26 +158,4 @@ func (m *Manager) retrySyncs() {
 			p.flushTail()
 		}
 	}
-}
-
-// counted is the end of what this replica counts as written: synced records where
-// the topic acknowledges only those, else everything appended.
-func (p *Partition) counted() int64 {
-	switch p.Topic.Config().Flush {
-	case FlushGroup:
-		return p.log.RecoveryPoint()
-	case FlushBatch:
-		return min(p.flush.synced.Load(), p.log.RecoveryPoint())
-	}
-	return p.log.LogEndOffset()
-}
-
-// Acknowledged reports whether a producer may be told that the batch which ends at
-// last is written: with AckAll once the high watermark has passed it, else once
-// this replica counts it.
-func (p *Partition) Acknowledged(last int64, acks int16) bool {
-	if acks == AckAll {
-		return p.hw.Load() > last
-	}
-	return p.counted() > last
 }

@@ -9,10 +9,10 @@ import "tidemark/commitlog"
 func (p *Partition) AppendInPlace(head []byte, sizeBytes int64, rest commitlog.Incoming, acks int16) (info commitlog.AppendInfo, moved, taken bool, err error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	l := p.lead.Load()
-	if p.check(AnyEpoch) != nil || acks == AckAll && len(l.isr) < int(p.Topic.Config().MinInsyncReplicas) {
+	if p.check(AnyEpoch) != nil || p.admitted(acks) != nil {
 		return info, false, false, nil
 	}
+	l := p.lead.Load()
 	info, taken, err = p.log.AppendInPlace(head, sizeBytes, rest, l.epoch)
 	switch {
 	case !taken:
@@ -20,5 +20,6 @@ func (p *Partition) AppendInPlace(head []byte, sizeBytes int64, rest commitlog.I
 	case err != nil:
 		return info, false, true, p.failed("append", err)
 	}
-	return info, p.appended(l, info), true, nil
+	info.LeaderEpoch = l.epoch
+	return info, p.appended(l, &info), true, nil
 }

@@ -9,15 +9,18 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"tidemark/commitlog"
 	"tidemark/engines"
 	"tidemark/internal/vfs"
+	"tidemark/replication/isr"
 )
 
 // Manager holds every replica of this broker. It is safe for concurrent use. Mu
 // serializes changes to the set of partitions; lookups take no lock. Lock order:
-// Manager.mu, then Partition.mu, then the log's own.
+// Manager.mu, Partition.mu, Partition.stepping, then the log's own, a log directory's
+// or a fetcher's.
 type Manager struct {
 	o    Options
 	dirs []*logDir
@@ -38,6 +41,13 @@ type Manager struct {
 
 	cleaning *cleaning // set by Open
 
+	origin   time.Time // of the machines' time
+	fetchers *fetchers // nil without Options.Leaders
+	counters counters
+	// knownEpoch is the broker epoch that the machines were told; of the task that
+	// ticks alone.
+	knownEpoch int64
+
 	background sync.WaitGroup // flushes under way
 }
 
@@ -52,10 +62,27 @@ type foundLog struct {
 
 // New returns a manager that Open brings to life.
 func New(o Options) *Manager {
+	if len(o.Strategies.Specs()) == 0 {
+		o.Strategies = o.Strategies.With(isr.Spec())
+	}
+	if o.LagTimeMax <= 0 {
+		o.LagTimeMax = defaultLagTimeMax
+	}
+	o.Fetch = o.Fetch.kafkas()
 	m := &Manager{o: o, found: make(map[ID]*foundLog), devices: make(map[uint64]*device)}
 	m.topics.Store(&index{byName: map[string]*Topic{}, byID: map[[16]byte]*Topic{}})
+	m.origin = o.Clock.Now()
+	if o.Leaders != nil {
+		m.fetchers = newFetchers(m, o.Leaders)
+	}
 	return m
 }
+
+// What stands where nothing is set.
+const (
+	defaultStrategy   = isr.Name
+	defaultLagTimeMax = 30 * time.Second
+)
 
 // Topic finds a topic by name; nil when no partition of it is here.
 func (m *Manager) Topic(name string) *Topic { return m.topics.Load().byName[name] }
@@ -88,7 +115,7 @@ func (m *Manager) Topics() []*Topic {
 // dirFailed deals with a log directory that has gone offline: whoever waits for one
 // of its partitions is told, and without any directory left the broker is.
 func (m *Manager) dirFailed(d *logDir, cause error) {
-	m.background.Go(d.wake) // Not here: whoever met the error may hold locks.
+	m.background.Go(d.halt) // Not here: whoever met the error may hold locks.
 	if int(m.offlineDirs.Add(1)) == len(m.dirs) && m.o.Failed != nil {
 		m.o.Failed(fmt.Errorf("no log directory is left, the last was %s: %w: see to the disks, then start again", d.path, cause))
 	}
@@ -198,11 +225,17 @@ func (m *Manager) reconfigure(t *Topic) error {
 		if err := p.log.Reconfigure(o); err != nil {
 			return fmt.Errorf("configure %s-%d: %w", t.Name, p.Index, err)
 		}
-		if c.SyncedAcks() {
-			p.flushTail()
-		}
+		p.reconfigured()
 	}
 	return nil
+}
+
+// BrokerEpochChanged tells every replica of another registration. It happens anyhow
+// before long.
+func (m *Manager) BrokerEpochChanged() {
+	for _, p := range m.partitions() {
+		p.reconfigured()
+	}
 }
 
 // logPath is the directory of a partition's log.

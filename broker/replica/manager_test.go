@@ -277,7 +277,8 @@ func TestApplySkipsOldStates(t *testing.T) {
 		{1, 5, 3, 1},
 		{2, 4, 9, 1}, // older leader epoch
 		{2, 5, 2, 1}, // same leader epoch, older partition epoch
-		{2, 5, 3, 2},
+		{2, 5, 3, 1}, // the same state
+		{2, 5, 4, 2},
 		{1, 6, 0, 1},
 	} {
 		if got := apply(step.leader, step.epoch, step.partitionEpoch); got != step.want {
@@ -392,25 +393,6 @@ func TestScanLeavesStrangersAlone(t *testing.T) {
 	}
 	if dirs != 8 {
 		t.Errorf("%d directories are left, want all 8", dirs)
-	}
-}
-
-func TestHighWatermark(t *testing.T) {
-	for _, test := range []struct {
-		current, leo int64
-		isr          []int32
-		want         int64
-	}{
-		{0, 5, []int32{1}, 5},
-		{5, 5, []int32{1}, 5},
-		{5, 3, []int32{1}, 5}, // never back
-		{2, 5, []int32{1, 2}, 2},
-		{2, 5, []int32{2}, 2},
-		{2, 5, nil, 2},
-	} {
-		if got := highWatermark(test.current, test.leo, 1, test.isr); got != test.want {
-			t.Errorf("highWatermark(%d, %d, ISR %v) = %d, want %d", test.current, test.leo, test.isr, got, test.want)
-		}
 	}
 }
 

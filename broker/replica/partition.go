@@ -16,8 +16,8 @@ import (
 
 // Partition is this broker's replica of one partition. It is safe for concurrent
 // use. Appends share mu, so that leadership and in-sync set stand still from the
-// check to the high watermark (Kafka's leaderIsrUpdateLock); the log orders them
-// and validates them side by side. Readers take no lock of the partition's.
+// check to the append (Kafka's leaderIsrUpdateLock); the log orders them and
+// validates them side by side. Readers take no lock of the partition's.
 type Partition struct {
 	// Topic is what the partition belongs to.
 	Topic *Topic
@@ -28,6 +28,8 @@ type Partition struct {
 	Changed purgatory.Key
 
 	self       int32
+	manager    *Manager
+	strategy   string
 	dir        *logDir
 	flush      flusher
 	background *sync.WaitGroup // the manager's; for flushes under way
@@ -37,13 +39,27 @@ type Partition struct {
 
 	mu   sync.RWMutex // held to write by whoever changes lead
 	lead atomic.Pointer[leadership]
-	hw   atomic.Int64 // only grows; written with mu held at least to read
+
+	stepping sync.Mutex // guards driven, and writing what follows
+	driven
+	// hw is the high watermark; of a leader it only grows. end is the log end that
+	// the machine knows.
+	hw, end atomic.Int64
+	// ackedLeader and ackedAll are up to where producers with acks=1 and acks=all may
+	// be answered; of those before tooFewBelow, acks=all that are not yet are failed.
+	ackedLeader, ackedAll, tooFewBelow atomic.Int64
+	// admits: acks=all may append.
+	admits atomic.Bool
 }
 
 // leadership is immutable once published.
 type leadership struct {
 	leader, epoch, partitionEpoch int32
 	replicas, isr                 []int32
+	// since is the leader epoch since which this broker leads without a break,
+	// epochStart the log end when the present one began.
+	since      int32
+	epochStart int64
 	// stopped is set when the replica was stopped or deleted.
 	stopped bool
 }
@@ -127,41 +143,66 @@ func (p *Partition) appendBy(callerEpoch int32, acks int16, write func(leaderEpo
 	if err := p.check(callerEpoch); err != nil {
 		return commitlog.AppendInfo{}, false, err
 	}
-	l := p.lead.Load()
-	if acks == AckAll && len(l.isr) < int(p.Topic.Config().MinInsyncReplicas) {
-		return commitlog.AppendInfo{}, false, ErrNotEnoughReplicas
+	if err := p.admitted(acks); err != nil {
+		return commitlog.AppendInfo{}, false, err
 	}
+	l := p.lead.Load()
 	info, err = write(l.epoch)
 	if err != nil {
 		return info, false, p.failed("append", err)
 	}
-	return info, p.appended(l, info), nil
+	info.LeaderEpoch = l.epoch
+	return info, p.appended(l, &info), nil
 }
 
-// appended does what follows every append and reports whether the high watermark
-// moved; mu is held.
-func (p *Partition) appended(l *leadership, info commitlog.AppendInfo) (moved bool) {
-	if p.Topic.Config().SyncedAcks() {
-		p.flushSoon(info.LastOffset + 1)
+// admitted says why a leader may not append now.
+func (p *Partition) admitted(acks int16) error {
+	switch {
+	case acks == AckAll && !p.admits.Load():
+		return ErrNotEnoughReplicas
+	case !p.manager.leased():
+		return ErrNotLeader
 	}
-	return p.advance(l)
+	return nil
 }
 
-// advance applies the commit rule and reports whether the high watermark moved.
-// mu is held, so l is the current leadership.
-func (p *Partition) advance(l *leadership) bool {
-	if l.leader != p.self || p.dir.offline.Load() {
-		return false
+// appended does what follows every append and reports whether somebody who waits
+// should look again; mu is held.
+func (p *Partition) appended(l *leadership, info *commitlog.AppendInfo) (changed bool) {
+	end := info.LastOffset + 1
+	p.stepping.Lock()
+	if !p.grown(end, l.epoch) && !info.Duplicate && p.Topic.Config().Flush == FlushBatch {
+		p.flushSoon(end) // Told with a later batch, it has a sync of its own still.
 	}
+	return p.unlock()
+}
+
+// Acknowledged reports whether a producer may be told that its batch is written: with
+// AckAll once every replica that counts has it, else once this one counts it. An
+// error says that it never may. info is what Append returned.
+func (p *Partition) Acknowledged(info *commitlog.AppendInfo, acks int16) (bool, error) {
 	for {
-		current := p.hw.Load()
-		next := highWatermark(current, p.counted(), p.self, l.isr)
-		if next == current {
-			return false
+		l := p.lead.Load()
+		if err := p.check(AnyEpoch); err != nil {
+			return false, err
 		}
-		if p.hw.CompareAndSwap(current, next) {
-			return true
+		if info.LeaderEpoch < l.since {
+			return false, ErrNotLeader // This broker led, did not, and leads again.
 		}
+		cell := &p.ackedLeader
+		if acks == AckAll {
+			cell = &p.ackedAll
+		}
+		acked := cell.Load() > info.LastOffset
+		switch {
+		case p.lead.Load() != l: // The cell may be of another term.
+			continue
+		case acked && !p.manager.leased():
+			return false, ErrNotLeader // Somebody else may lead already.
+		case !acked && acks == AckAll && info.LastOffset < p.tooFewBelow.Load():
+			return false, ErrNotEnoughReplicasAfterAppend
+		}
+		return acked, nil
 	}
 }
 
@@ -185,7 +226,7 @@ var refusals = []error{
 	record.ErrShort, record.ErrCorrupt, record.ErrInvalidRecord, record.ErrTooLarge,
 	record.ErrUnsupportedCodec, record.ErrInvalidTimestamp,
 	commitlog.ErrOffsetOutOfRange, commitlog.ErrClosed, commitlog.ErrOutOfOrderSequence,
-	commitlog.ErrInvalidProducerEpoch, commitlog.ErrRecordListTooLarge,
+	commitlog.ErrInvalidProducerEpoch, commitlog.ErrRecordListTooLarge, commitlog.ErrUnexpectedOffset,
 	commitlog.ErrInvalidTxnState, commitlog.ErrCoordinatorFenced,
 }
 
@@ -202,14 +243,18 @@ const (
 	ReadUncommitted Isolation = iota
 	// ReadCommitted reads up to the last stable offset.
 	ReadCommitted
-	// ReadAll reads up to the log end offset, as replicas do.
+	// ReadAll reads up to the log end offset.
 	ReadAll
+	// ReadAsReplica reads up to what the machine knows, as followers do.
+	ReadAsReplica
 )
 
 func (p *Partition) bound(i Isolation) int64 {
 	switch i {
 	case ReadAll:
 		return p.log.LogEndOffset()
+	case ReadAsReplica:
+		return p.end.Load()
 	case ReadCommitted:
 		return p.LastStableOffset()
 	default:
@@ -225,6 +270,20 @@ type ReadRequest struct {
 	Isolation   Isolation
 	// WholeBatch returns the first batch even where it is over MaxBytes.
 	WholeBatch bool
+	// AnyReplica lets a follower answer too (KIP-392).
+	AnyReplica bool
+}
+
+// readable says why the partition cannot be read here.
+func (p *Partition) readable(r *ReadRequest) error {
+	err := p.check(r.LeaderEpoch)
+	if err == ErrNotLeader && r.AnyReplica && p.lead.Load().leader >= 0 {
+		return nil
+	}
+	if err == nil && r.Offset > p.hw.Load() {
+		return p.undecided(r.Isolation)
+	}
+	return err
 }
 
 // Offsets are the offsets that accompany an answer; −1 where unknown.
@@ -247,7 +306,7 @@ func (p *Partition) Offsets() Offsets {
 // and log end offset.
 func (p *Partition) Read(r ReadRequest) (chunk engines.Chunk, o Offsets, err error) {
 	o = NoOffsets
-	if err := p.check(r.LeaderEpoch); err != nil {
+	if err := p.readable(&r); err != nil {
 		return nil, o, err
 	}
 	o = p.Offsets()
@@ -257,7 +316,7 @@ func (p *Partition) Read(r ReadRequest) (chunk engines.Chunk, o Offsets, err err
 		return nil, o, nil
 	}
 	info, err := p.log.Read(r.Offset, r.MaxBytes, bound, r.WholeBatch)
-	for err == nil && info.NoRecords && r.Isolation != ReadAll && info.NextOffset < bound {
+	for err == nil && info.NoRecords && r.Isolation < ReadAll && info.NextOffset < bound {
 		// librdkafka takes a response without a record for one that was too small,
 		// and after ten of them gives up; a segment may have nothing else.
 		info.Chunk.Release()
@@ -287,7 +346,7 @@ func (p *Partition) Ready(r ReadRequest) bool {
 
 // MustTell reports whether Read would fail.
 func (p *Partition) MustTell(r ReadRequest) bool {
-	return p.check(r.LeaderEpoch) != nil || r.Offset < p.log.LogStartOffset() || r.Offset > p.log.LogEndOffset()
+	return p.readable(&r) != nil || r.Offset < p.log.LogStartOffset() || r.Offset > p.log.LogEndOffset()
 }
 
 // HasReplica reports whether the broker is one of the partition's replicas.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tidemark/commitlog"
+	"tidemark/replication"
 )
 
 // TimestampOffset answers an offset query; its Epoch is the leader epoch or −1.
@@ -20,30 +21,40 @@ var nothingFound = TimestampOffset{TimestampMs: -1, Offset: -1, Epoch: -1}
 // timestamp is at least timestampMs and which a reader of the isolation may read.
 func (p *Partition) FirstAfter(timestampMs int64, i Isolation) (TimestampOffset, error) {
 	found, ok, err := p.log.OffsetForTimestamp(timestampMs)
-	return p.readable(found, ok, err, i)
+	return p.ifReadable(found, ok, err, i)
 }
 
 // MaxTimestamp finds the record with the largest timestamp, if a reader of the
 // isolation may read it.
 func (p *Partition) MaxTimestamp(i Isolation) (TimestampOffset, error) {
 	found, ok, err := p.log.OffsetOfMaxTimestamp()
-	return p.readable(found, ok, err, i)
+	return p.ifReadable(found, ok, err, i)
 }
 
-func (p *Partition) readable(found commitlog.TimestampOffset, ok bool, err error, i Isolation) (TimestampOffset, error) {
+func (p *Partition) ifReadable(found commitlog.TimestampOffset, ok bool, err error, i Isolation) (TimestampOffset, error) {
 	if err != nil {
 		return nothingFound, p.failed("query timestamps of", err)
 	}
 	if !ok || found.Offset >= p.bound(i) {
-		return nothingFound, nil
+		return nothingFound, p.undecided(i)
 	}
 	return TimestampOffset{TimestampMs: found.TimestampMs, Offset: found.Offset, Epoch: p.epochOf(found.Offset)}, nil
 }
 
-// Latest is the end of what a reader of the isolation may read.
-func (p *Partition) Latest(i Isolation) TimestampOffset {
+// Latest is the end of what a reader of the isolation may read; ErrOffsetNotAvailable
+// while that is not known.
+func (p *Partition) Latest(i Isolation) (TimestampOffset, error) {
 	_, epoch := p.Leader()
-	return TimestampOffset{TimestampMs: -1, Offset: p.bound(i), Epoch: epoch}
+	return TimestampOffset{TimestampMs: -1, Offset: p.bound(i), Epoch: epoch}, p.undecided(i)
+}
+
+// undecided is ErrOffsetNotAvailable while consumers may have read more than this
+// leader knows to be committed (KIP-207).
+func (p *Partition) undecided(i Isolation) error {
+	if l := p.lead.Load(); i < ReadAll && l.leader == p.self && p.hw.Load() < l.epochStart {
+		return ErrOffsetNotAvailable
+	}
+	return nil
 }
 
 // Earliest is the log start offset.
@@ -103,12 +114,17 @@ func (p *Partition) DeleteRecords(offset int64) (logStart int64, err error) {
 	if err := p.log.AdvanceLogStart(offset); err != nil {
 		return -1, p.failed("delete records of", err)
 	}
+	p.stepping.Lock()
+	p.logStartMoved()
+	p.stepping.Unlock()
 	return p.log.LogStartOffset(), nil
 }
 
 // DirInfo describes a log directory.
 type DirInfo struct {
 	Path string
+	// ID tells it from another directory in its place.
+	ID replication.DirID
 	// Offline is set when the directory failed.
 	Offline bool
 	// TotalBytes and FreeBytes are −1 where unknown.
@@ -119,7 +135,7 @@ type DirInfo struct {
 func (m *Manager) Dirs() []DirInfo {
 	out := make([]DirInfo, 0, len(m.dirs))
 	for _, d := range m.dirs {
-		info := DirInfo{Path: d.path, Offline: d.offline.Load(), TotalBytes: -1, FreeBytes: -1}
+		info := DirInfo{Path: d.path, ID: d.id, Offline: d.offline.Load(), TotalBytes: -1, FreeBytes: -1}
 		if free, err := d.fs.Free(d.path); err == nil && free != math.MaxInt64 {
 			info.FreeBytes = free
 		}

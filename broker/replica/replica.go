@@ -3,11 +3,12 @@
 // runs what happens by the clock (retention, flush, checkpoints). It is Kafka's
 // ReplicaManager, Partition and LogManager.
 //
-// A Partition holds its log, leadership and high watermark under one lock; how
-// far the high watermark may go is one function, highWatermark in commit.go. The
-// path of a produce or a fetch takes no lock that is shared between partitions.
+// A Partition is a log and a replication.Machine: the partition tells the machine
+// what happened and does what it wants (machine.go), so that high watermark,
+// acknowledgements, in-sync set and truncation are the strategy's alone. The path of
+// a produce or a fetch takes no lock that is shared between partitions.
 //
-// The package decides nothing about leadership: Apply and Stop tell it. It knows
+// The package decides nothing about leadership: Apply, Stop and Fence tell it. It knows
 // no protocol codes; its errors are listed below and mapped by broker/api.
 package replica
 
@@ -142,6 +143,10 @@ type Options struct {
 	ELR bool
 	// ISR writes in-sync sets; nil for a broker that is its partitions' only replica.
 	ISR ISR
+	// Leaders reaches the leaders of what this broker follows, as Fetch says; nil
+	// likewise.
+	Leaders Leaders
+	Fetch   FetchOptions
 }
 
 // State is what the controller decided about one partition.

@@ -46,6 +46,20 @@ func (t *task) stop() {
 // retrySyncInterval is how long those wait whose sync found no room.
 const retrySyncInterval = 5 * time.Second
 
+// ticksPerLag is how often the machines are told the time within replica.lag.time.max.ms.
+const ticksPerLag = 6
+
+// tick tells the machines the time, and a registration that has changed.
+func (m *Manager) tick() {
+	if epoch := m.brokerEpoch(); epoch != m.knownEpoch {
+		m.knownEpoch = epoch
+		m.BrokerEpochChanged()
+	}
+	for _, p := range m.partitions() {
+		p.tick()
+	}
+}
+
 // startTasks begins the schedule.
 func (m *Manager) startTasks() {
 	m.startCleaners()
@@ -59,6 +73,7 @@ func (m *Manager) startTasks() {
 		{m.o.HighWatermarkCheckpointInterval, m.eachDir((*logDir).checkpointHighWatermarks)},
 		{m.o.ProducerExpiryCheckInterval, m.expireProducers},
 		{retrySyncInterval, m.retrySyncs},
+		{max(m.o.LagTimeMax/ticksPerLag, time.Millisecond), m.tick},
 	} {
 		if t.interval <= 0 {
 			continue
@@ -88,6 +103,9 @@ func (m *Manager) applyRetention() {
 		if err != nil {
 			m.backgroundFailed("apply retention", p, err)
 		} else if deleted > 0 {
+			p.stepping.Lock()
+			p.logStartMoved()
+			p.stepping.Unlock()
 			m.o.Logger.Info("old segments were deleted", "partition", p.ID().String(), "segments", deleted)
 		}
 	}

@@ -86,22 +86,3 @@ type FenceAnswer struct {
 	LogEndOffset int64
 	Dir          replication.DirID
 }
-
-// Status is one partition's state for people, metrics and tests.
-type Status struct {
-	replication.Status
-	ID
-	TopicID  [16]byte
-	Strategy string
-	// Replicas are the assigned ones.
-	Replicas []int32
-	// SizeBytes is the log's, Path its log directory, Dir that one's id.
-	SizeBytes int64
-	Path      string
-	Dir       replication.DirID
-	// Offline: the log directory failed.
-	Offline bool
-	// Fetcher says what a follower's fetcher does for it: "fetching", "backing off"
-	// and why, or "" for none.
-	Fetcher string
-}

@@ -1,0 +1,61 @@
+package replica
+
+import (
+	"slices"
+
+	"tidemark/replication"
+)
+
+// propose has an in-sync set written. Without anybody to write it the larger set
+// counts for good, which is safe.
+func (p *Partition) propose(e *replication.Effect) {
+	p.proposals++
+	if p.manager.o.ISR == nil {
+		return
+	}
+	q, number := Proposal{
+		ID: p.ID(), TopicID: p.Topic.ID, LeaderEpoch: e.LeaderEpoch, PartitionEpoch: e.PartitionEpoch, Members: e.Members, Why: e.Why,
+	}, p.proposals
+	p.manager.o.ISR.Propose(q, func(o Outcome) { p.proposed(&q, number, o) })
+}
+
+// proposed tells what became of a proposal, unless another was made since.
+func (p *Partition) proposed(q *Proposal, number uint64, o Outcome) {
+	p.mu.Lock() // It publishes.
+	p.stepping.Lock()
+	if number == p.proposals {
+		p.proposals++
+		p.settle(q, &o)
+	}
+	changed := p.unlock()
+	p.mu.Unlock()
+	if changed {
+		p.Changed.Wake()
+	}
+}
+
+// settle tells the outcome; mu and stepping are held.
+func (p *Partition) settle(q *Proposal, o *Outcome) {
+	if o.Refusal == 0 && (o.Leader != p.self || o.LeaderEpoch != q.LeaderEpoch) {
+		o.Refusal = replication.StaleState // Written, and then somebody else was elected.
+	}
+	if o.Refusal != 0 {
+		p.step(&replication.Event{
+			Kind: replication.ISRRefused, Now: p.manager.now(), LeaderEpoch: q.LeaderEpoch, PartitionEpoch: q.PartitionEpoch, Refusal: o.Refusal,
+		})
+		return
+	}
+	p.step(&replication.Event{
+		Kind: replication.ISRCommitted, Now: p.manager.now(), LeaderEpoch: o.LeaderEpoch, PartitionEpoch: o.PartitionEpoch,
+		ISR: slices.Clone(o.ISR), ELR: slices.Clone(o.ELR),
+	})
+	l := *p.lead.Load()
+	if l.leader != p.self || l.epoch != o.LeaderEpoch || l.partitionEpoch >= o.PartitionEpoch {
+		return
+	}
+	p.manager.counters.note(len(l.isr), len(o.ISR))
+	l.partitionEpoch, l.isr = o.PartitionEpoch, brokers(o.ISR)
+	p.lead.Store(&l)
+	p.refreshAdmits()
+	p.changed = true
+}

@@ -1,0 +1,72 @@
+package replica
+
+import (
+	"sync/atomic"
+
+	"tidemark/replication"
+)
+
+// Status is one partition's state for people, metrics and tests.
+type Status struct {
+	replication.Status
+	ID
+	TopicID  [16]byte
+	Strategy string
+	// Replicas are the assigned ones.
+	Replicas []int32
+	// SizeBytes is the log's, Path its log directory, Dir that one's id.
+	SizeBytes int64
+	Path      string
+	Dir       replication.DirID
+	// Offline: the log directory failed.
+	Offline bool
+	// Fetcher says in words what a follower's fetcher does for it; "" where none
+	// does.
+	Fetcher string
+	// DurabilityDebt is Partition.DurabilityDebt.
+	DurabilityDebt int64
+}
+
+// Statuses describes every partition, by topic and index.
+func (m *Manager) Statuses() []Status {
+	var out []Status
+	for _, p := range m.partitions() {
+		out = append(out, p.Status())
+	}
+	return out
+}
+
+// Status describes the partition.
+func (p *Partition) Status() Status {
+	s := Status{
+		ID: p.ID(), TopicID: p.Topic.ID, Strategy: p.strategy, Replicas: p.lead.Load().replicas, SizeBytes: p.log.Size(),
+		Path: p.dir.path, Dir: p.dir.id, Offline: p.dir.offline.Load(), DurabilityDebt: p.DurabilityDebt(),
+	}
+	p.stepping.Lock()
+	defer p.stepping.Unlock()
+	s.Status = p.machine.Status()
+	s.Synced = min(max(s.Synced, p.log.RecoveryPoint()), s.LogEndOffset)
+	if a := p.following.asked; a != nil {
+		s.Fetcher = a.state()
+	}
+	return s
+}
+
+// Counters are what happened to in-sync sets since the start.
+type Counters struct{ ISRShrinks, ISRExpands int64 }
+
+type counters struct{ shrinks, expands atomic.Int64 }
+
+func (c *counters) note(before, after int) {
+	switch {
+	case after < before:
+		c.shrinks.Add(1)
+	case after > before:
+		c.expands.Add(1)
+	}
+}
+
+// Counters returns the counts.
+func (m *Manager) Counters() Counters {
+	return Counters{ISRShrinks: m.counters.shrinks.Load(), ISRExpands: m.counters.expands.Load()}
+}
