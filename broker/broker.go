@@ -21,7 +21,9 @@ import (
 	"tidemark/broker/groups"
 	"tidemark/broker/metadata"
 	"tidemark/broker/network"
+	"tidemark/broker/peer"
 	"tidemark/broker/replica"
+	"tidemark/broker/txns"
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/zkserver"
 	"tidemark/coordinator/znode"
@@ -59,9 +61,13 @@ type Broker struct {
 	zookeeper  *zkserver.Server // nil unless embedded
 	client     *znode.Client
 	clusterID  string
+	pool       *peer.Pool
+	proposals  *proposals
 	replicas   *replica.Manager
 	presence   *presence
 	groups     *groups.Coordinator
+	txns       *txns.Coordinator
+	orders     *api.Orders
 	controller *controller.Controller
 	api        *api.Server
 	server     *network.Server
@@ -113,6 +119,7 @@ func (b *Broker) Start(ctx context.Context) error {
 		{"logs", b.openReplicas},
 		{"registration", b.register},
 		{"group coordinator", b.startGroups},
+		{"transaction coordinator", b.startTransactions},
 		{"controller", b.startController},
 		{"network", b.serve},
 	}

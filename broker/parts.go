@@ -12,7 +12,9 @@ import (
 	"tidemark/broker/config"
 	"tidemark/broker/groups"
 	"tidemark/broker/network"
+	"tidemark/broker/peer"
 	"tidemark/broker/replica"
+	"tidemark/broker/txns"
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/zkserver"
 	"tidemark/coordinator/znode"
@@ -100,6 +102,8 @@ func (b *Broker) connectZookeeper(ctx context.Context) (undo, error) {
 
 // openReplicas locks the log directories and recovers what is in them.
 func (b *Broker) openReplicas(ctx context.Context) (undo, error) {
+	b.pool = peer.NewPool(b.peerOptions())
+	b.proposals = newProposals(b.o.Config.ZookeeperSessionTimeout/3, b.askController)
 	b.replicas = replica.New(b.replicaOptions())
 	b.telemetry.watchLogs(b.replicas)
 	if err := b.replicas.Open(ctx); err != nil {
@@ -121,6 +125,15 @@ func (b *Broker) replicaOptions() replica.Options {
 		HighWatermarkCheckpointInterval: c.HighWatermarkCheckpointInterval,
 		ProducerExpiryCheckInterval:     c.ProducerIDExpirationCheckInterval,
 		Cleaner:                         cleanerOptions(c.Cleaner),
+	}
+}
+
+// peerOptions are how other brokers are spoken with.
+func (b *Broker) peerOptions() peer.Options {
+	c := b.o.Config
+	return peer.Options{
+		ClientID: fmt.Sprintf("broker-%d", c.BrokerID), Clock: b.o.Clock,
+		ControlTimeout: c.Leadership.SocketTimeout, FetchTimeout: c.Replication.SocketTimeout,
 	}
 }
 
@@ -149,7 +162,7 @@ func (b *Broker) identity() znode.Broker {
 	}
 }
 
-// startGroups makes the coordinator that the controller's sink tells of leadership.
+// startGroups makes the coordinator that orders tell of leadership.
 func (b *Broker) startGroups(context.Context) (undo, error) {
 	b.groups = groups.New(groups.Options{
 		BrokerID: b.o.Config.BrokerID, Config: b.o.Config, Replicas: b.replicas, Metadata: b.view,
@@ -161,21 +174,45 @@ func (b *Broker) startGroups(context.Context) (undo, error) {
 	}, nil
 }
 
-// startController stands for controller; the first election brings every
-// partition up.
-func (b *Broker) startController(ctx context.Context) (undo, error) {
-	c := b.o.Config
-	b.controller = controller.New(controller.Options{
-		Client: b.client, BrokerID: c.BrokerID, Clock: b.o.Clock, Logger: b.o.Logger,
-		Sink: api.NewSink(c.BrokerID, b.configs, b.replicas, b.groups, b.view, b.o.Logger),
+// startTransactions makes the coordinator of transactions, which carries its markers
+// through replicas, groups and other brokers.
+func (b *Broker) startTransactions(context.Context) (undo, error) {
+	b.txns = txns.New(txns.Options{
+		BrokerID: b.o.Config.BrokerID, Config: b.o.Config, Replicas: b.replicas, Metadata: b.view, Groups: b.groups,
+		Blocks: b.client, Clock: b.o.Clock, Logger: b.o.Logger,
 	})
-	if err := b.controller.Start(ctx); err != nil {
-		return nil, err
-	}
 	return func(context.Context) error {
-		b.controller.Close()
+		b.txns.Close()
 		return nil
 	}, nil
+}
+
+// startController stands for controller; whoever is elected orders what is here.
+func (b *Broker) startController(ctx context.Context) (undo, error) {
+	c := b.o.Config
+	b.orders = api.NewOrders(api.OrdersOptions{
+		BrokerID: c.BrokerID, BrokerEpoch: b.presence.brokerEpoch, Configs: b.configs, Replicas: b.replicas, Metadata: b.view,
+		Coordinators: map[string]api.Coordinator{groups.Topic: b.groups, txns.Topic: b.txns},
+		Learn:        func(ctx context.Context, topics []string) error { return b.controller.LearnTopics(ctx, topics) },
+		Brokers:      func(live []znode.Broker) { b.pool.SetBrokers(addresses(live)) },
+		Logger:       b.o.Logger,
+	})
+	control := peer.NewPool(b.peerOptions())
+	b.controller = controller.New(controller.Options{
+		Client: b.client, BrokerID: c.BrokerID, Clock: b.o.Clock, Logger: b.o.Logger,
+		Sink:  &localSink{Orders: b.orders, b: b},
+		Peers: &peers{self: c.BrokerID, orders: b.orders, pool: control},
+	})
+	stop := func(context.Context) error {
+		control.Close() // first, as the controller waits for its calls
+		b.controller.Close()
+		return nil
+	}
+	if err := b.controller.Start(ctx); err != nil {
+		control.Close()
+		return nil, err
+	}
+	return stop, nil
 }
 
 // parkedGrace is how long a shutdown waits for requests that wait for records
@@ -187,7 +224,7 @@ func (b *Broker) serve(context.Context) (undo, error) {
 	c := b.o.Config
 	b.api = api.New(api.Options{
 		BrokerID: c.BrokerID, ClusterID: b.clusterID, Configs: b.configs, Replicas: b.replicas, Metadata: b.view,
-		Groups: b.groups, Controller: b.controller, Producers: b.client, Clock: b.o.Clock, Logger: b.o.Logger,
+		Groups: b.groups, Txns: b.txns, Controller: b.controller, Orders: b.orders, Forward: b.pool, Clock: b.o.Clock, Logger: b.o.Logger,
 	})
 	b.server = network.Serve(b.listener, b.networkOptions(), b.api)
 	b.telemetry.watch(b)

@@ -7,7 +7,7 @@
 // hand, without allocating; the others use kmsg. No handler keeps a request's
 // bytes after it answered, and none allocates by a count that a client claims.
 //
-// Not served: transactions, share groups, ACLs, quotas.
+// Not served: share groups, ACLs, quotas.
 package api
 
 import (
@@ -23,6 +23,7 @@ import (
 	"tidemark/broker/network"
 	"tidemark/broker/purgatory"
 	"tidemark/broker/replica"
+	"tidemark/broker/txns"
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/znode"
 	"tidemark/internal/clock"
@@ -44,12 +45,22 @@ type Controller interface {
 	// AlterConfig replaces an entity's dynamic configuration by what change
 	// makes of it.
 	AlterConfig(ctx context.Context, entity znode.EntityType, name string, change func(map[string]string) error) error
+	// AlterPartition writes in-sync sets that their leader proposes.
+	AlterPartition(ctx context.Context, broker int32, brokerEpoch int64, proposals []controller.Proposal) ([]controller.Outcome, error)
+	// ControlledShutdown takes leadership from a broker that is to stop.
+	ControlledShutdown(ctx context.Context, broker int32, brokerEpoch int64) (remaining []controller.TopicPartition, err error)
+	// ElectLeaders holds elections.
+	ElectLeaders(ctx context.Context, kind controller.ElectionType, partitions []controller.TopicPartition) ([]controller.ElectionResult, error)
+	// AlterReassignments begins, replaces or cancels reassignments.
+	AlterReassignments(ctx context.Context, r []controller.Reassignment) ([]error, error)
+	// ListReassignments lists those under way.
+	ListReassignments(ctx context.Context, partitions []controller.TopicPartition) ([]controller.Ongoing, error)
 }
 
-// ProducerIDBlocks hands out blocks of producer ids; *znode.Client does.
-type ProducerIDBlocks interface {
-	// AllocateProducerIDs reserves the next block for the broker.
-	AllocateProducerIDs(ctx context.Context, broker int32) (znode.ProducerIDBlock, error)
+// Forwarder asks another broker; *peer.Pool is one.
+type Forwarder interface {
+	// CreateTopic has the controller create a topic with its defaults.
+	CreateTopic(ctx context.Context, broker int32, topic string) (wire.ErrorCode, string, error)
 }
 
 // Options configure a Server. All fields are required.
@@ -60,10 +71,13 @@ type Options struct {
 	Replicas   *replica.Manager
 	Metadata   *metadata.Cache
 	Groups     *groups.Coordinator
+	Txns       *txns.Coordinator
 	Controller Controller
-	Producers  ProducerIDBlocks
-	Clock      clock.Clock
-	Logger     *slog.Logger
+	// Orders carries out what the controller orders.
+	Orders  *Orders
+	Forward Forwarder
+	Clock   clock.Clock
+	Logger  *slog.Logger
 }
 
 // Server answers requests. It is safe for concurrent use.
@@ -72,7 +86,6 @@ type Server struct {
 	table     []row
 	purgatory *purgatory.Purgatory
 	creations *creations
-	ids       producerIDs
 	// inPlace counts the batches that were received in place.
 	inPlace atomic.Int64
 }
@@ -81,7 +94,6 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{o: o, table: table, purgatory: purgatory.New(o.Clock)}
 	s.creations = newCreations(s)
-	s.ids.blocks, s.ids.broker = o.Producers, o.BrokerID
 	return s
 }
 

@@ -23,7 +23,9 @@ func apiVersions(s *Server, req *kmsg.ApiVersionsRequest) kmsg.Response {
 	}
 	resp.ApiKeys = make([]kmsg.ApiVersionsResponseApiKey, 0, len(s.table))
 	for i := range s.table {
-		resp.ApiKeys = append(resp.ApiKeys, advertised(&s.table[i]))
+		if !s.table[i].internal {
+			resp.ApiKeys = append(resp.ApiKeys, advertised(&s.table[i]))
+		}
 	}
 	return resp
 }

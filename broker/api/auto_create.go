@@ -3,11 +3,14 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"tidemark/broker/groups"
+	"tidemark/broker/txns"
 	"tidemark/coordinator/controller"
+	"tidemark/protocol/wire"
 )
 
 // maxWanted bounds how many topics wait to be created at a time; clients ask
@@ -75,7 +78,7 @@ func (c *creations) create(name string) {
 	ctx, cancel := context.WithTimeout(c.ctx, creationTimeout)
 	defer cancel()
 	o := &c.server.o
-	_, err := o.Controller.CreateTopic(ctx, c.request(name))
+	err := c.atController(ctx, name)
 	switch {
 	case err == nil:
 		o.Logger.Info("topic was created because a client asked about it", "topic", name)
@@ -84,13 +87,40 @@ func (c *creations) create(name string) {
 	}
 }
 
+// atController creates the topic, here or at the broker that is the controller.
+func (c *creations) atController(ctx context.Context, name string) error {
+	o := &c.server.o
+	if o.Controller.IsController() {
+		_, err := o.Controller.CreateTopic(ctx, c.request(name))
+		return err
+	}
+	id := c.server.controllerID()
+	if id < 0 {
+		return fmt.Errorf("%w, and no other is known to be", controller.ErrNotController)
+	}
+	code, why, err := o.Forward.CreateTopic(ctx, id, name)
+	switch {
+	case err != nil:
+		return err
+	case code == wire.TopicAlreadyExists:
+		return controller.ErrTopicExists
+	case code != wire.None:
+		return fmt.Errorf("controller %d refused: %v: %s", id, code, why)
+	}
+	return nil
+}
+
 // request is how a topic is created: an internal one as its coordinator says, any
 // other with the broker's defaults.
 func (c *creations) request(name string) controller.TopicRequest {
 	o := &c.server.o
 	r := controller.TopicRequest{Name: name}
-	if name == groups.Topic {
-		r.Partitions, r.ReplicationFactor, r.Config = o.Groups.TopicSettings(len(o.Metadata.View().Brokers()))
+	switch brokers := len(o.Metadata.View().Brokers()); name {
+	case groups.Topic:
+		r.Partitions, r.ReplicationFactor, r.Config = o.Groups.TopicSettings(brokers)
+		return r
+	case txns.Topic:
+		r.Partitions, r.ReplicationFactor, r.Config = o.Txns.TopicSettings(brokers)
 		return r
 	}
 	b := o.Configs.Broker()

@@ -52,5 +52,8 @@ func (s *Server) createPartitions(ctx context.Context, t *kmsg.CreatePartitionsR
 			r.Assignment = append(r.Assignment, a.Replicas)
 		}
 	}
-	return s.o.Controller.CreatePartitions(ctx, r)
+	if err := s.o.Controller.CreatePartitions(ctx, r); err != nil || validateOnly {
+		return err
+	}
+	return s.awaitLeaders(ctx, t.Topic, int(t.Count))
 }

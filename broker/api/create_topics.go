@@ -58,11 +58,17 @@ func createFailed(name string, code wire.ErrorCode, err error) kmsg.CreateTopics
 
 func (s *Server) createTopic(ctx context.Context, t *kmsg.CreateTopicsRequestTopic, validateOnly bool) kmsg.CreateTopicsResponseTopic {
 	request, err := s.topicRequest(t)
+	if internalTopic(t.Topic) && byDefault(t) {
+		request, err = s.creations.request(t.Topic), nil // wanted by a coordinator of another broker
+	}
 	if err != nil {
 		return createFailed(t.Topic, adminCode(err), err)
 	}
 	request.ValidateOnly = validateOnly
 	info, err := s.o.Controller.CreateTopic(ctx, request)
+	if err == nil && !validateOnly {
+		err = s.awaitLeaders(ctx, t.Topic, len(info.Partitions))
+	}
 	if err != nil {
 		return createFailed(t.Topic, adminCode(err), err)
 	}
@@ -75,6 +81,11 @@ func (s *Server) createTopic(ctx context.Context, t *kmsg.CreateTopicsRequestTop
 		topic.Configs = append(topic.Configs, config)
 	}
 	return topic
+}
+
+// byDefault says that the request leaves everything to the broker.
+func byDefault(t *kmsg.CreateTopicsRequestTopic) bool {
+	return t.NumPartitions == asDefault && t.ReplicationFactor == asDefault && len(t.ReplicaAssignment)+len(t.Configs) == 0
 }
 
 // counts is what the topic has, or would have.

@@ -61,10 +61,14 @@ func (s *Server) deleteTopic(ctx context.Context, t *kmsg.DeleteTopicsRequestTop
 		if internalTopic(*t.Topic) || !replica.ValidName(*t.Topic) {
 			return fmt.Errorf("%w: %q", controller.ErrInvalidTopic, *t.Topic)
 		}
-		if known := view.Topic(*t.Topic); known != nil {
+		known := view.Topic(*t.Topic)
+		if known != nil {
 			answer.TopicID = known.ID
 		}
-		return s.o.Controller.DeleteTopic(ctx, *t.Topic)
+		if err := s.o.Controller.DeleteTopic(ctx, *t.Topic); err != nil || known == nil {
+			return err
+		}
+		return s.awaitGone(ctx, known.ID)
 	}
 	if known := view.TopicByID(t.TopicID); known != nil {
 		answer.Topic = &known.Name
@@ -77,5 +81,5 @@ func (s *Server) deleteTopic(ctx context.Context, t *kmsg.DeleteTopicsRequestTop
 		return err
 	}
 	answer.Topic = &name
-	return nil
+	return s.awaitGone(ctx, t.TopicID)
 }

@@ -9,6 +9,7 @@ import (
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/group"
 	"tidemark/coordinator/shard"
+	"tidemark/coordinator/txn"
 	"tidemark/coordinator/znode"
 	"tidemark/protocol/record"
 	"tidemark/protocol/wire"
@@ -40,15 +41,19 @@ var codes = []struct {
 	{replica.ErrFencedEpoch, wire.FencedLeaderEpoch},
 	{replica.ErrUnknownEpoch, wire.UnknownLeaderEpoch},
 	{replica.ErrNotEnoughReplicas, wire.NotEnoughReplicas},
+	{replica.ErrOffsetNotAvailable, wire.OffsetNotAvailable},
+	{replica.ErrStaleBrokerEpoch, wire.StaleBrokerEpoch},
+	{replica.ErrUnknownReplica, wire.UnknownTopicOrPartition},
 	{commitlog.ErrOffsetOutOfRange, wire.OffsetOutOfRange},
 	{commitlog.ErrRecordListTooLarge, wire.RecordListTooLarge},
 	{commitlog.ErrOutOfOrderSequence, wire.OutOfOrderSequenceNumber},
 	{commitlog.ErrInvalidProducerEpoch, wire.InvalidProducerEpoch},
+	{commitlog.ErrInvalidTxnState, wire.InvalidTxnState},
+	{commitlog.ErrCoordinatorFenced, wire.TransactionCoordinatorFenced},
 	// The partition is being closed or moved: the client asks who leads now.
 	{commitlog.ErrClosed, wire.NotLeaderOrFollower},
 	{record.ErrTooLarge, wire.MessageTooLarge},
 	{record.ErrInvalidTimestamp, wire.InvalidTimestamp},
-	{record.ErrTransactional, wire.InvalidTxnState},
 	{record.ErrUnsupportedCodec, wire.UnsupportedCompressionType},
 	{record.ErrInvalidRecord, wire.InvalidRecord},
 	{record.ErrCorrupt, wire.CorruptMessage},
@@ -73,6 +78,13 @@ var codes = []struct {
 	{controller.ErrInvalidPartitions, wire.InvalidPartitions},
 	{controller.ErrInvalidAssignment, wire.InvalidReplicaAssignment},
 	{controller.ErrClosed, wire.NotController},
+	{controller.ErrStaleBroker, wire.StaleBrokerEpoch},
+	{controller.ErrElectionNotNeeded, wire.ElectionNotNeeded},
+	{controller.ErrPreferredLeaderNotAvailable, wire.PreferredLeaderNotAvailable},
+	{controller.ErrEligibleLeadersNotAvailable, wire.EligibleLeadersNotAvailable},
+	{controller.ErrUnknownPartition, wire.UnknownTopicOrPartition},
+	{controller.ErrNoReassignment, wire.NoReassignmentInProgress},
+	{controller.ErrReassignmentInProgress, wire.ReassignmentInProgress},
 	{znode.ErrFenced, wire.NotController},
 	{shard.ErrNotCoordinator, wire.NotCoordinator},
 	{shard.ErrLoadInProgress, wire.CoordinatorLoadInProgress},
@@ -97,6 +109,13 @@ var codes = []struct {
 	{group.ErrUnreleasedInstance, wire.UnreleasedInstanceID},
 	{group.ErrUnsupportedAssignor, wire.UnsupportedAssignor},
 	{group.ErrStaleMemberEpoch, wire.StaleMemberEpoch},
+	{txn.ErrConcurrent, wire.ConcurrentTransactions},
+	{txn.ErrFenced, wire.ProducerFenced},
+	{txn.ErrUnknownMapping, wire.InvalidProducerIDMapping},
+	{txn.ErrInvalidState, wire.InvalidTxnState},
+	{txn.ErrInvalidTimeout, wire.InvalidTransactionTimeout},
+	{txn.ErrAbortable, wire.TransactionAbortable},
+	{txn.ErrNotFound, wire.TransactionalIDNotFound},
 	{context.DeadlineExceeded, wire.RequestTimedOut},
 	{context.Canceled, wire.RequestTimedOut},
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/replica"
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/znode"
 	"tidemark/protocol/record"
@@ -425,10 +426,8 @@ func TestFetchDivergingEpoch(t *testing.T) {
 	wantCode(t, "an epoch that is not known here", c.fetched(req).ErrorCode, wire.OffsetOutOfRange)
 
 	next := controller.PartitionState{TopicPartition: znode.TopicPartition{Topic: "t"}, TopicID: req.Topics[0].TopicID,
-		Leader: 1, LeaderEpoch: 4, ISR: []int32{1}, Replicas: []int32{1}}
-	if err := c.sink.ApplyPartitions([]controller.PartitionState{next}); err != nil {
-		t.Fatal(err)
-	}
+		Leader: 1, LeaderEpoch: 4, ISR: replica.Members(1), Replicas: []int32{1}}
+	c.apply(next)
 	c.produce("t", 0, batch(record.None, "c"))
 	req.Topics[0].Partitions[0].FetchOffset = 3
 	req.Topics[0].Partitions[0].LastFetchedEpoch = 0

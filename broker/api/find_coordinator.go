@@ -7,16 +7,15 @@ import (
 
 	"tidemark/broker/groups"
 	"tidemark/broker/metadata"
+	"tidemark/broker/txns"
 	"tidemark/protocol/wire"
 )
 
-// FindCoordinator (10), versions 0 to 6: which broker coordinates a group, the
-// leader of the group's partition of __consumer_offsets, or a transactional id. 3 is
-// flexible, 4 asks for many keys at once (KIP-699), 5 and 6 allow error codes and
-// kinds of coordinators that are not here.
-//
-// The first question about a group creates the topic. Transactions are not served:
-// the broker of a cluster of one names itself, and InitProducerId then refuses.
+// FindCoordinator (10), versions 0 to 6: which broker coordinates a group or a
+// transactional id, the leader of its partition of __consumer_offsets or
+// __transaction_state. 3 is flexible, 4 asks for many keys at once (KIP-699), 5 and 6
+// allow error codes and kinds of coordinators that are not here. The first question
+// creates the topic.
 
 // The kinds of coordinators.
 const (
@@ -46,22 +45,26 @@ func findCoordinator(s *Server, req *kmsg.FindCoordinatorRequest) kmsg.Response 
 var nobody = metadata.Broker{ID: -1, Port: -1}
 
 func (s *Server) coordinatorOf(kind int8, key string) (metadata.Broker, wire.ErrorCode, error) {
-	view := s.o.Metadata.View()
-	leader := s.o.BrokerID
+	var topic string
+	var partition int32
+	var ok bool
 	switch kind {
 	case groupCoordinator:
-		partition, ok := s.o.Groups.Partition(key)
-		if !ok {
-			s.creations.want(groups.Topic)
-			return nobody, wire.CoordinatorNotAvailable, nil
-		}
-		state, _ := view.Topic(groups.Topic).Partition(partition)
-		leader = state.Leader
+		topic = groups.Topic
+		partition, ok = s.o.Groups.Partition(key)
 	case transactionCoordinator:
+		topic = txns.Topic
+		partition, ok = s.o.Txns.Partition(key)
 	default:
 		return nobody, wire.InvalidRequest, fmt.Errorf("there is no kind %d of coordinators", kind)
 	}
-	b, alive := view.Broker(leader)
+	if !ok {
+		s.creations.want(topic)
+		return nobody, wire.CoordinatorNotAvailable, nil
+	}
+	view := s.o.Metadata.View()
+	state, _ := view.Topic(topic).Partition(partition)
+	b, alive := view.Broker(state.Leader)
 	if !alive {
 		return nobody, wire.CoordinatorNotAvailable, nil
 	}

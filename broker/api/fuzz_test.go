@@ -34,6 +34,7 @@ func seedRequests(c *cluster, version int16) []kmsg.Request {
 		kmsg.NewPtrDescribeClusterRequest(),
 	}
 	seeds = append(seeds, groupSeeds()...)
+	seeds = append(seeds, orderSeeds()...)
 	for _, s := range seeds {
 		s.SetVersion(version)
 	}
@@ -79,7 +80,7 @@ func checkAnswer(t *testing.T, c *cluster, key, version int16, body []byte) {
 	if o.frame == nil {
 		return
 	}
-	req := kmsg.RequestForKey(key)
+	req := requestFor(key)
 	if req == nil {
 		t.Fatalf("key %d, which is none, was answered", key)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"tidemark/broker/groups"
 	"tidemark/broker/metadata"
 	"tidemark/broker/replica"
+	"tidemark/broker/txns"
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/znode"
 	"tidemark/engines/catalog"
@@ -32,10 +34,11 @@ import (
 type cluster struct {
 	t       testing.TB
 	server  *Server
-	sink    *Sink
+	orders  *Orders
 	control *fakeController
 	clock   *clock.Manual
 	fs      vfs.FS
+	blocks  *fakeBlocks
 	// closeMayFail is set where the test broke the disk.
 	closeMayFail bool
 }
@@ -57,7 +60,7 @@ func newClusterOn(t testing.TB, fs vfs.FS, dir string, settings map[string]strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, clock: clock.NewManual(testNow), fs: fs}
+	c := &cluster{t: t, clock: clock.NewManual(testNow), fs: fs, blocks: &fakeBlocks{}}
 	logger := slog.New(slog.DiscardHandler)
 	configs := NewConfigs(cfg)
 	replicas := replica.New(replica.Options{
@@ -69,15 +72,23 @@ func newClusterOn(t testing.TB, fs vfs.FS, dir string, settings map[string]strin
 	}
 	view := metadata.NewCache()
 	coordinator := groups.New(groups.Options{BrokerID: 1, Config: cfg, Replicas: replicas, Metadata: view, Clock: c.clock, Logger: logger})
-	c.sink = NewSink(1, configs, replicas, coordinator, view, logger)
-	c.sink.BrokersChanged([]znode.Broker{{ID: 1, Host: "127.0.0.1", Port: 9092}})
-	c.control = &fakeController{sink: c.sink, topics: map[string]controller.TopicInfo{}, configs: map[string]map[string]string{}}
+	transactions := txns.New(txns.Options{
+		BrokerID: 1, Config: cfg, Replicas: replicas, Metadata: view, Groups: coordinator, Blocks: c.blocks, Clock: c.clock, Logger: logger,
+	})
+	c.orders = NewOrders(OrdersOptions{
+		BrokerID: 1, BrokerEpoch: func() int64 { return testEpoch }, Configs: configs, Replicas: replicas, Metadata: view,
+		Coordinators: map[string]Coordinator{groups.Topic: coordinator, txns.Topic: transactions},
+		Learn:        func(context.Context, []string) error { return nil }, Brokers: func([]znode.Broker) {}, Logger: logger,
+	})
+	c.control = &fakeController{orders: c.orders, topics: map[string]controller.TopicInfo{}, configs: map[string]map[string]string{}}
+	c.brokers(znode.Broker{ID: 1, Host: "127.0.0.1", Port: 9092})
 	c.server = New(Options{
 		BrokerID: 1, ClusterID: "test-cluster", Configs: configs, Replicas: replicas, Metadata: view,
-		Groups: coordinator, Controller: c.control, Producers: &fakeBlocks{}, Clock: c.clock, Logger: logger,
+		Groups: coordinator, Txns: transactions, Controller: c.control, Orders: c.orders, Clock: c.clock, Logger: logger,
 	})
 	t.Cleanup(func() {
 		c.server.Close()
+		transactions.Close()
 		coordinator.Close()
 		if err := replicas.Close(1); err != nil && !c.closeMayFail {
 			t.Errorf("close replicas: %v", err)
@@ -86,6 +97,32 @@ func newClusterOn(t testing.TB, fs vfs.FS, dir string, settings map[string]strin
 	return c
 }
 
+// testEpoch is the broker epoch of the broker under test, testHeader what orders to it
+// begin with.
+const testEpoch = 11
+
+var testHeader = controller.Header{Controller: 1, ControllerEpoch: 1, BrokerEpoch: testEpoch}
+
+// brokers says which brokers live.
+func (c *cluster) brokers(live ...znode.Broker) {
+	c.t.Helper()
+	c.control.live = live
+	if err := c.orders.UpdateMetadata(c.t.Context(), controller.UpdateMetadata{Header: testHeader, Live: live}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// apply gives partitions another state.
+func (c *cluster) apply(states ...controller.PartitionState) {
+	c.t.Helper()
+	if err := c.control.tell(states); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// blockSize is how many ids fakeBlocks gives at a time.
+const blockSize = 2
+
 // fakeBlocks hands out blocks of two ids.
 type fakeBlocks struct {
 	next int64
@@ -93,14 +130,19 @@ type fakeBlocks struct {
 }
 
 func (f *fakeBlocks) AllocateProducerIDs(context.Context, int32) (znode.ProducerIDBlock, error) {
-	f.next += 2
-	return znode.ProducerIDBlock{Broker: 1, First: f.next - 2, Last: f.next - 1}, f.err
+	f.next += blockSize
+	return znode.ProducerIDBlock{Broker: 1, First: f.next - blockSize, Last: f.next - 1}, f.err
 }
 
-// fakeController keeps topics in memory and calls the sink as the real one does.
+// fakeController keeps topics in memory and gives orders as the real one does.
 type fakeController struct {
-	sink  *Sink
-	limit int32 // of partitions per topic; 0 is none
+	orders *Orders
+	live   []znode.Broker
+	limit  int32 // of partitions per topic; 0 is none
+	// elsewhere is set where another broker is the controller.
+	elsewhere bool
+	// asked is what the last call was given, of those that have no other effect here.
+	asked any
 
 	mu      sync.Mutex
 	ids     byte
@@ -108,7 +150,7 @@ type fakeController struct {
 	configs map[string]map[string]string
 }
 
-func (f *fakeController) IsController() bool { return true }
+func (f *fakeController) IsController() bool { return !f.elsewhere }
 
 func (f *fakeController) CreateTopic(_ context.Context, r controller.TopicRequest) (controller.TopicInfo, error) {
 	f.mu.Lock()
@@ -135,7 +177,8 @@ func (f *fakeController) CreateTopic(_ context.Context, r controller.TopicReques
 	f.ids++
 	info.ID = znode.TopicID{0xaa, f.ids}
 	f.topics[r.Name] = info
-	f.sink.ConfigChanged(znode.Topics, r.Name, r.Config)
+	f.configs[string(znode.Topics)+"/"+r.Name] = r.Config
+	f.orders.ConfigChanged(znode.Topics, r.Name, r.Config)
 	return info, f.apply(info)
 }
 
@@ -145,10 +188,19 @@ func (f *fakeController) apply(info controller.TopicInfo) error {
 		replicas := info.Partitions[i]
 		states = append(states, controller.PartitionState{
 			TopicPartition: znode.TopicPartition{Topic: info.Name, Partition: i}, TopicID: info.ID,
-			Leader: replicas[0], ISR: replicas, Replicas: replicas, ControllerEpoch: 1,
+			Leader: replicas[0], ISR: replica.Members(replicas...), Replicas: replicas, ControllerEpoch: 1,
 		})
 	}
-	return f.sink.ApplyPartitions(states)
+	return f.tell(states)
+}
+
+// tell sends states as the controller does: to replicas first, then to everybody.
+func (f *fakeController) tell(states []controller.PartitionState) error {
+	answer, err := f.orders.LeaderAndISR(context.Background(), controller.LeaderAndISR{Header: testHeader, Partitions: states, Live: f.live})
+	for _, p := range answer.Partitions {
+		err = errors.Join(err, p.Err)
+	}
+	return errors.Join(err, f.orders.UpdateMetadata(context.Background(), controller.UpdateMetadata{Header: testHeader, Partitions: states, Live: f.live}))
 }
 
 func (f *fakeController) DeleteTopic(_ context.Context, name string) error {
@@ -159,11 +211,18 @@ func (f *fakeController) DeleteTopic(_ context.Context, name string) error {
 		return controller.ErrUnknownTopic
 	}
 	delete(f.topics, name)
-	var gone []controller.TopicPartition
+	gone := controller.UpdateMetadata{Header: testHeader, Live: f.live}
+	stop := controller.StopReplica{Header: testHeader}
 	for i := range info.Partitions {
-		gone = append(gone, controller.TopicPartition{Topic: name, Partition: i})
+		tp := controller.TopicPartition{Topic: name, Partition: i}
+		gone.Partitions = append(gone.Partitions, controller.PartitionState{TopicPartition: tp, TopicID: info.ID, Leader: controller.DeletedLeader})
+		stop.Partitions = append(stop.Partitions, controller.StopPartition{TopicPartition: tp, TopicID: info.ID, LeaderEpoch: controller.EpochDuringDelete, Delete: true})
 	}
-	return f.sink.StopPartitions(gone, true)
+	if err := f.orders.UpdateMetadata(context.Background(), gone); err != nil {
+		return err
+	}
+	each, err := f.orders.StopReplica(context.Background(), stop)
+	return errors.Join(append(each, err)...)
 }
 
 func (f *fakeController) DeleteTopicID(ctx context.Context, id znode.TopicID) (string, error) {
@@ -211,7 +270,43 @@ func (f *fakeController) AlterConfig(_ context.Context, entity znode.EntityType,
 		return err
 	}
 	f.configs[key] = settings
-	f.sink.ConfigChanged(entity, name, settings)
+	f.orders.ConfigChanged(entity, name, settings)
+	return nil
+}
+
+func (f *fakeController) AlterPartition(_ context.Context, _ int32, _ int64, proposals []controller.Proposal) ([]controller.Outcome, error) {
+	f.asked = proposals
+	return make([]controller.Outcome, len(proposals)), f.office()
+}
+
+func (f *fakeController) ControlledShutdown(_ context.Context, broker int32, _ int64) ([]controller.TopicPartition, error) {
+	f.asked = broker
+	return []controller.TopicPartition{{Topic: "t", Partition: 3}}, f.office()
+}
+
+func (f *fakeController) ElectLeaders(_ context.Context, _ controller.ElectionType, partitions []controller.TopicPartition) ([]controller.ElectionResult, error) {
+	f.asked = partitions
+	var out []controller.ElectionResult
+	for _, p := range partitions {
+		out = append(out, controller.ElectionResult{TopicPartition: p, Err: controller.ErrElectionNotNeeded})
+	}
+	return out, f.office()
+}
+
+func (f *fakeController) AlterReassignments(_ context.Context, r []controller.Reassignment) ([]error, error) {
+	f.asked = r
+	return make([]error, len(r)), f.office()
+}
+
+func (f *fakeController) ListReassignments(_ context.Context, partitions []controller.TopicPartition) ([]controller.Ongoing, error) {
+	f.asked = partitions
+	return []controller.Ongoing{{TopicPartition: controller.TopicPartition{Topic: "t", Partition: 1}, Replicas: []int32{1, 2}, Adding: []int32{2}, Removing: []int32{1}}}, f.office()
+}
+
+func (f *fakeController) office() error {
+	if f.elsewhere {
+		return controller.ErrNotController
+	}
 	return nil
 }
 

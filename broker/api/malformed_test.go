@@ -81,7 +81,7 @@ func TestClaimedCounts(t *testing.T) {
 	c := newCluster(t, nil)
 	for _, row := range table {
 		for version := row.min; version <= row.max; version++ {
-			req := kmsg.RequestForKey(row.key)
+			req := requestFor(row.key)
 			req.SetVersion(version)
 			whole := req.AppendTo(nil)
 			for at := range whole {

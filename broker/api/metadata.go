@@ -48,7 +48,10 @@ func (s *Server) controllerID() int32 {
 	if s.o.Controller.IsController() {
 		return s.o.BrokerID
 	}
-	return -1
+	if id := s.o.Metadata.View().Controller(); id != s.o.BrokerID {
+		return id
+	}
+	return -1 // this broker was, and nobody has followed it yet
 }
 
 // topicQuestion tells questions apart: each is answered once.

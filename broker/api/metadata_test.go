@@ -20,8 +20,14 @@ func TestApiVersions(t *testing.T) {
 		req.Version, req.ClientSoftwareName, req.ClientSoftwareVersion = version, "kgo", "v1.22.3-x"
 		resp := do[*kmsg.ApiVersionsResponse](c, req)
 		wantCode(t, "versions", resp.ErrorCode, wire.None)
-		if len(resp.ApiKeys) != len(table) {
-			t.Errorf("version %d: %d keys, want %d", version, len(resp.ApiKeys), len(table))
+		told := 0
+		for i := range table {
+			if !table[i].internal {
+				told++
+			}
+		}
+		if len(resp.ApiKeys) != told {
+			t.Errorf("version %d: %d keys, want %d", version, len(resp.ApiKeys), told)
 		}
 		for i, k := range resp.ApiKeys {
 			if i > 0 && k.ApiKey <= resp.ApiKeys[i-1].ApiKey {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/replica"
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/znode"
 	"tidemark/protocol/record"
@@ -138,10 +139,8 @@ func TestOffsetForLeaderEpoch(t *testing.T) {
 	id := c.topic("t", 1)
 	lead := func(epoch int32) {
 		state := controller.PartitionState{TopicPartition: znode.TopicPartition{Topic: "t"}, TopicID: id,
-			Leader: 1, LeaderEpoch: epoch, ISR: []int32{1}, Replicas: []int32{1}}
-		if err := c.sink.ApplyPartitions([]controller.PartitionState{state}); err != nil {
-			t.Fatal(err)
-		}
+			Leader: 1, LeaderEpoch: epoch, ISR: replica.Members(1), Replicas: []int32{1}}
+		c.apply(state)
 	}
 	c.produce("t", 0, batch(record.None, "a", "b"))
 	lead(3)
@@ -230,7 +229,7 @@ func TestInitProducerID(t *testing.T) {
 		}
 		seen[got.ProducerID] = true
 		req.TransactionalID = &name
-		wantCode(t, "transactional", do[*kmsg.InitProducerIDResponse](c, req).ErrorCode, wire.CoordinatorNotAvailable)
+		wantCode(t, "transactional, without the topic", do[*kmsg.InitProducerIDResponse](c, req).ErrorCode, wire.NotCoordinator)
 		req.TransactionalID = &empty
 		wantCode(t, "empty transactional id", do[*kmsg.InitProducerIDResponse](c, req).ErrorCode, wire.InvalidRequest)
 		if version < 3 {
@@ -252,7 +251,9 @@ func TestInitProducerID(t *testing.T) {
 			t.Errorf("id %d of the blocks was never given", id)
 		}
 	}
-	c.server.ids.blocks = &fakeBlocks{err: errors.New("no ZooKeeper")}
-	c.server.ids.held = false
+	c.blocks.err = errors.New("no ZooKeeper")
+	for range blockSize { // what is left of the last block
+		do[*kmsg.InitProducerIDResponse](c, kmsg.NewPtrInitProducerIDRequest())
+	}
 	wantCode(t, "no block to be had", do[*kmsg.InitProducerIDResponse](c, kmsg.NewPtrInitProducerIDRequest()).ErrorCode, wire.CoordinatorNotAvailable)
 }

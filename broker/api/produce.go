@@ -32,6 +32,7 @@ const (
 type produce struct {
 	server  *Server
 	call    call
+	txnID   []byte // aliases the frame; nil where the producer is not transactional
 	acks    int16
 	timeout time.Duration
 	parts   []producePart
@@ -51,6 +52,8 @@ type producePart struct {
 	records  []byte // aliases the frame
 
 	partition *replica.Partition
+	batch     record.Batch // aliases the frame
+	guard     commitlog.Guard
 	moved     bool // the high watermark moved: whoever waits is to be woken
 	info      commitlog.AppendInfo
 	err       error
@@ -69,6 +72,10 @@ func handleProduce(s *Server, c call) {
 		c.to.Fail(err)
 		return
 	}
+	for i := range p.parts {
+		p.check(&p.parts[i])
+	}
+	p.verify()
 	for i := range p.parts {
 		p.append(&p.parts[i])
 	}
@@ -118,7 +125,7 @@ func (p *produce) reader(src []byte) reader {
 
 // decodeStart reads what precedes the topics.
 func (p *produce) decodeStart(r *reader) {
-	r.str() // transactional id: transactions are refused batch by batch
+	p.txnID = r.str()
 	p.acks = r.int16()
 	p.timeout = time.Duration(max(r.int32(), 0)) * time.Millisecond
 }
@@ -126,8 +133,8 @@ func (p *produce) decodeStart(r *reader) {
 // noAppend is the result for a batch that was not appended.
 var noAppend = commitlog.AppendInfo{BaseOffset: -1, LastOffset: -1, LogAppendTimeMs: -1, LogStartOffset: -1}
 
-// append checks one partition's part and writes its batch.
-func (p *produce) append(part *producePart) {
+// check finds the partition of a part and its batch.
+func (p *produce) check(part *producePart) {
 	part.info = noAppend
 	if p.acks < replica.AckAll || p.acks > 1 {
 		part.err = errInvalidAcks
@@ -136,21 +143,29 @@ func (p *produce) append(part *producePart) {
 	if part.partition, part.err = p.server.writable(part.topic, part.index); part.err != nil {
 		return
 	}
-	batch, err := record.ParseOne(part.records)
-	if err != nil {
-		part.err = err
+	if part.batch, part.err = record.ParseOne(part.records); part.err != nil {
 		return
 	}
-	if batch.Codec() == record.Zstd && p.call.header.Version < firstZstdProduce {
+	if part.batch.Codec() == record.Zstd && p.call.header.Version < firstZstdProduce {
 		part.err = record.ErrUnsupportedCodec
+	}
+}
+
+// append writes the batch of a part that was checked.
+func (p *produce) append(part *producePart) {
+	if part.err != nil {
 		return
 	}
-	info, moved, err := part.partition.Append(batch, p.acks, commitlog.Client)
-	if err != nil {
-		part.err = err
-		return
+	var info commitlog.AppendInfo
+	var moved bool
+	if part.batch.IsTransactional() {
+		info, moved, part.err = p.appendTransactional(part, part.batch)
+	} else {
+		info, moved, part.err = part.partition.Append(part.batch, p.acks, commitlog.Client)
 	}
-	part.info, part.moved = info, moved
+	if part.err == nil {
+		part.info, part.moved = info, moved
+	}
 }
 
 // writable finds the partition that clients may produce to.
@@ -206,7 +221,7 @@ func (p *produce) park() {
 	keys := make([]*purgatory.Key, 0, len(p.parts))
 	for i := range p.parts {
 		part := &p.parts[i]
-		part.records = nil
+		part.records, part.batch = nil, nil
 		if part.partition == nil {
 			part.topic = bytes.Clone(part.topic)
 			continue
@@ -216,7 +231,7 @@ func (p *produce) park() {
 			keys = append(keys, &part.partition.Changed)
 		}
 	}
-	p.call.body, p.call.header.ClientID = nil, nil
+	p.call.body, p.call.header.ClientID, p.txnID = nil, nil, nil
 	p.call.to.ReleaseBody()
 	p.wake()
 	timeout := p.timeout
@@ -304,6 +319,6 @@ func (p *produce) recycle() {
 	}
 	clear(p.parts)
 	p.parts = p.parts[:0]
-	p.call, p.server, p.rest, p.malformed = call{}, nil, nil, nil
+	p.call, p.server, p.rest, p.malformed, p.txnID = call{}, nil, nil, nil, nil
 	produces.Put(p)
 }

@@ -7,6 +7,7 @@ import (
 
 	"tidemark/broker/groups"
 	"tidemark/broker/replica"
+	"tidemark/broker/txns"
 	"tidemark/protocol/record"
 	"tidemark/protocol/wire"
 )
@@ -89,5 +90,5 @@ func (p *produce) answer(part *producePart) kmsg.ProduceResponseTopicPartition {
 
 // internalTopic names what coordinators alone write (Kafka's Topic.isInternal).
 func internalTopic(name string) bool {
-	return name == groups.Topic || name == "__transaction_state"
+	return name == groups.Topic || name == txns.Topic
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/replica"
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/znode"
 	"tidemark/protocol/record"
@@ -228,13 +229,11 @@ func TestProduceLogAppendTime(t *testing.T) {
 // broker in the in-sync set, and a partition 1 that another broker leads.
 func elsewhere(c *cluster) {
 	id := znode.TopicID{7}
-	if err := c.sink.ApplyPartitions([]controller.PartitionState{
-		{TopicPartition: znode.TopicPartition{Topic: "t", Partition: 0}, TopicID: id, Leader: 1, LeaderEpoch: 5, ISR: []int32{1, 2}, Replicas: []int32{1, 2}},
-		{TopicPartition: znode.TopicPartition{Topic: "t", Partition: 1}, TopicID: id, Leader: 2, LeaderEpoch: 6, ISR: []int32{2}, Replicas: []int32{1, 2}},
-	}); err != nil {
-		c.t.Fatal(err)
-	}
-	c.sink.BrokersChanged([]znode.Broker{{ID: 1, Host: "127.0.0.1", Port: 9092}, {ID: 2, Host: "127.0.0.1", Port: 9093, Rack: "r"}})
+	c.apply(
+		controller.PartitionState{TopicPartition: znode.TopicPartition{Topic: "t", Partition: 0}, TopicID: id, Leader: 1, LeaderEpoch: 5, ISR: replica.Members(1, 2), Replicas: []int32{1, 2}},
+		controller.PartitionState{TopicPartition: znode.TopicPartition{Topic: "t", Partition: 1}, TopicID: id, Leader: 2, LeaderEpoch: 6, ISR: replica.Members(2), Replicas: []int32{1, 2}},
+	)
+	c.brokers(znode.Broker{ID: 1, Host: "127.0.0.1", Port: 9092}, znode.Broker{ID: 2, Host: "127.0.0.1", Port: 9093, Rack: "r"})
 }
 
 // TestProduceWaitsForReplicas: acks=all is not answered before the high
@@ -262,21 +261,15 @@ func TestProduceWaitsForReplicas(t *testing.T) {
 
 	req, f = waits()
 	shrink := controller.PartitionState{TopicPartition: znode.TopicPartition{Topic: "t", Partition: 0}, TopicID: znode.TopicID{7},
-		Leader: 1, LeaderEpoch: 5, PartitionEpoch: 1, ISR: []int32{1}, Replicas: []int32{1, 2}}
-	if err := c.sink.ApplyPartitions([]controller.PartitionState{shrink}); err != nil {
-		t.Fatal(err)
-	}
+		Leader: 1, LeaderEpoch: 5, PartitionEpoch: 1, ISR: replica.Members(1), Replicas: []int32{1, 2}}
+	c.apply(shrink)
 	wantCode(t, "once the in-sync set is the leader alone", code(req, f), wire.None)
 
-	shrink.PartitionEpoch, shrink.ISR = 2, []int32{1, 2}
-	if err := c.sink.ApplyPartitions([]controller.PartitionState{shrink}); err != nil {
-		t.Fatal(err)
-	}
+	shrink.PartitionEpoch, shrink.ISR = 2, replica.Members(1, 2)
+	c.apply(shrink)
 	req, f = waits()
 	shrink.LeaderEpoch, shrink.Leader = 6, 2
-	if err := c.sink.ApplyPartitions([]controller.PartitionState{shrink}); err != nil {
-		t.Fatal(err)
-	}
+	c.apply(shrink)
 	wantCode(t, "once another broker leads", code(req, f), wire.NotLeaderOrFollower)
 	if got := c.server.Parked(); got != 0 {
 		t.Errorf("%d requests are parked at the end, want none", got)

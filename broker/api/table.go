@@ -18,7 +18,9 @@ type row struct {
 	// advertisedMin is lower than min where clients must be told so.
 	advertisedMin int16
 	handle        func(*Server, call)
-	note          string
+	// internal APIs are between brokers: clients are not told of them.
+	internal bool
+	note     string
 }
 
 // table is every API served, by key. A handler reaches it through its Server.
@@ -28,9 +30,13 @@ var table = named([]row{
 	{key: 1, min: 4, max: 17, handle: handleFetch, note: "topic ids from 13; no fetch sessions"},
 	{key: 2, min: 1, max: 9, handle: body(listOffsets)},
 	{key: 3, min: 0, max: 12, handle: body(describeMetadata)},
+	{key: 4, min: 7, max: 7, handle: body(leaderAndISR), internal: true},
+	{key: 5, min: 4, max: 4, handle: body(stopReplica), internal: true},
+	{key: 6, min: 8, max: 8, handle: body(updateMetadata), internal: true},
+	{key: 7, min: 3, max: 3, handle: body(controlledShutdown), internal: true},
 	{key: 8, min: 2, max: 9, handle: later(offsetCommit)},
 	{key: 9, min: 1, max: 9, handle: later(offsetFetch)},
-	{key: 10, min: 0, max: 6, handle: body(findCoordinator), note: "of transactional ids it names this broker"},
+	{key: 10, min: 0, max: 6, handle: body(findCoordinator)},
 	{key: 11, min: 0, max: 9, handle: later(joinGroup)},
 	{key: 12, min: 0, max: 4, handle: later(heartbeat)},
 	{key: 13, min: 0, max: 5, handle: later(leaveGroup)},
@@ -41,24 +47,39 @@ var table = named([]row{
 	{key: 19, min: 0, max: 7, handle: body(createTopics)},
 	{key: 20, min: 0, max: 6, handle: body(deleteTopics)},
 	{key: 21, min: 0, max: 2, handle: body(deleteRecords)},
-	{key: 22, min: 0, max: 5, handle: body(initProducerID), note: "idempotent producers only"},
+	{key: 22, min: 0, max: 5, handle: later(initProducerID)},
 	{key: 23, min: 2, max: 4, handle: body(offsetForLeaderEpoch)},
+	{key: 24, min: 0, max: 5, handle: later(addPartitionsToTxn)},
+	{key: 25, min: 0, max: 4, handle: later(addOffsetsToTxn)},
+	{key: 26, min: 0, max: 4, handle: later(endTxn)},
+	{key: 27, min: 1, max: 2, handle: later(writeTxnMarkers)},
+	{key: 28, min: 0, max: 4, handle: later(txnOffsetCommit)},
 	{key: 32, min: 0, max: 4, handle: body(describeConfigs)},
 	{key: 33, min: 0, max: 2, handle: body(alterConfigs)},
 	{key: 35, min: 0, max: 4, handle: body(describeLogDirs)},
 	{key: 37, min: 0, max: 3, handle: body(createPartitions)},
 	{key: 42, min: 0, max: 2, handle: later(deleteGroups)},
+	{key: 43, min: 0, max: 2, handle: body(electLeaders)},
 	{key: 44, min: 0, max: 1, handle: body(incrementalAlterConfigs)},
+	{key: 45, min: 0, max: 0, handle: body(alterPartitionReassignments)},
+	{key: 46, min: 0, max: 0, handle: body(listPartitionReassignments)},
 	{key: 47, min: 0, max: 0, handle: later(offsetDelete)},
+	{key: 56, min: 3, max: 3, handle: body(alterPartition), internal: true},
 	{key: 60, min: 0, max: 1, handle: body(describeCluster)},
+	{key: 61, min: 0, max: 0, handle: body(describeProducers)},
+	{key: 65, min: 0, max: 0, handle: later(describeTransactions)},
+	{key: 66, min: 0, max: 2, handle: later(listTransactions)},
 	{key: 68, min: 0, max: 1, handle: later(consumerGroupHeartbeat), note: "a regular expression for the broker to evaluate is refused; librdkafka does not speak 0"},
 	{key: 69, min: 0, max: 1, handle: later(consumerGroupDescribe)},
+	{key: wire.KeyFenceReplica, name: "FenceReplica", min: 0, max: 0, handle: later(fenceReplica), internal: true, note: "not Kafka's"},
 })
 
-// byKey indexes table; keys are small.
+// byKey indexes the keys of table that are Kafka's, which are small.
 var byKey = func() (index [128]*row) {
 	for i := range table {
-		index[table[i].key] = &table[i]
+		if key := table[i].key; int(key) < len(index) {
+			index[key] = &table[i]
+		}
 	}
 	return index
 }()
@@ -67,7 +88,9 @@ var byKey = func() (index [128]*row) {
 func named(rows []row) []row {
 	for i := range rows {
 		r := &rows[i]
-		r.name, r.advertisedMin = kmsg.NameForKey(r.key), r.min
+		if r.advertisedMin = r.min; r.name == "" {
+			r.name = kmsg.NameForKey(r.key)
+		}
 		if r.key == wire.KeyProduce {
 			r.advertisedMin = 0
 		}
@@ -77,10 +100,13 @@ func named(rows []row) []row {
 
 // rowFor finds the row of a key; nil when it is not served.
 func rowFor(key int16) *row {
-	if key < 0 || int(key) >= len(byKey) {
-		return nil
+	switch {
+	case key >= 0 && int(key) < len(byKey):
+		return byKey[key]
+	case key == wire.KeyFenceReplica:
+		return &table[len(table)-1]
 	}
-	return byKey[key]
+	return nil
 }
 
 // Name is the API's name for metrics and messages; "" where the key is not served.
@@ -139,8 +165,19 @@ func WriteMarkdown(w io.Writer) error {
 		"A request of a key or version that is not served closes the connection, as in Apache Kafka; ApiVersions is always answered.\n\n" +
 		"| key | API | advertised | served | note |\n|--:|--|--|--|--|\n")
 	for _, r := range table {
+		if r.internal {
+			out = fmt.Appendf(out, "| %d | %s | – | %d–%d | between brokers%s |\n", r.key, r.name, r.min, r.max, prefixed("; ", r.note))
+			continue
+		}
 		out = fmt.Appendf(out, "| %d | %s | %d–%d | %d–%d | %s |\n", r.key, r.name, r.advertisedMin, r.max, r.min, r.max, r.note)
 	}
 	_, err := w.Write(out)
 	return err
+}
+
+func prefixed(by, text string) string {
+	if text == "" {
+		return ""
+	}
+	return by + text
 }

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/broker/groups"
+	"tidemark/broker/txns"
+	"tidemark/coordinator/group"
+	"tidemark/coordinator/shard"
+	"tidemark/coordinator/txn"
+	"tidemark/protocol/wire"
+)
+
+// TxnOffsetCommit (28), versions 0 to 5: offsets of a group that count once the
+// producer's transaction is committed. 3 says which member commits (KIP-447); with 5
+// the broker takes the group into the transaction, which AddOffsetsToTxn did before
+// (KIP-890).
+func txnOffsetCommit(s *Server, _ client, req *kmsg.TxnOffsetCommitRequest, answer func(kmsg.Response)) {
+	c := newTxnCommit(s, req)
+	partition, ok := s.o.Groups.Partition(req.Group)
+	switch {
+	case !ok:
+		c.fail(wire.NotCoordinator)
+		answer(c.resp)
+		return
+	case len(c.kept) == 0 && len(req.Topics) > 0:
+		answer(c.resp)
+		return
+	}
+	s.o.Txns.Ask(txns.Question{
+		Producer:   txn.Producer{ID: req.TransactionalID, ProducerID: req.ProducerID, ProducerEpoch: req.ProducerEpoch},
+		Partitions: []txn.Partition{{Topic: groups.Topic, Index: partition}}, Add: req.Version >= 5,
+	}, func(errs []error) {
+		if errs[0] != nil {
+			c.fail(questionCode(errs[0], req.Version >= 5))
+			answer(c.resp)
+			return
+		}
+		s.o.Groups.Submit(req.Group, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
+			g.TxnCommit(now, &c.ask, token, out)
+		}, func(reply shard.Reply) {
+			for i, p := range c.kept {
+				p.ErrorCode = int16(commitCode(reply, i))
+			}
+			answer(c.resp)
+		})
+	})
+}
+
+// questionCode maps what a transaction's coordinator said to a leader, or why it could
+// not be asked, for the producer, which comes again.
+func questionCode(err error, abortable bool) wire.ErrorCode {
+	switch code := groupCode(err); code {
+	case wire.NotCoordinator, wire.CoordinatorNotAvailable:
+		return wire.CoordinatorLoadInProgress // of the group's own coordinator it would be looked for elsewhere
+	case wire.TransactionAbortable:
+		if !abortable {
+			return wire.InvalidTxnState
+		}
+		return code
+	case wire.ProducerFenced:
+		return wire.InvalidProducerEpoch
+	default:
+		return code
+	}
+}
+
+// txnCommit is a TxnOffsetCommit under way.
+type txnCommit struct {
+	ask  group.TxnCommitRequest
+	resp *kmsg.TxnOffsetCommitResponse
+	// kept are the parts of resp that ask.Offsets is about, in its order.
+	kept []*kmsg.TxnOffsetCommitResponseTopicPartition
+}
+
+// newTxnCommit answers what is refused at once and asks for the rest.
+func newTxnCommit(s *Server, req *kmsg.TxnOffsetCommitRequest) *txnCommit {
+	c := &txnCommit{resp: kmsg.NewPtrTxnOffsetCommitResponse(), ask: group.TxnCommitRequest{
+		CommitRequest: group.CommitRequest{Group: req.Group, Generation: -1, RetentionMs: -1},
+		ProducerID:    req.ProducerID, ProducerEpoch: req.ProducerEpoch,
+	}}
+	if req.Version >= 3 {
+		c.ask.Generation, c.ask.Member, c.ask.InstanceID = req.Generation, req.MemberID, deref(req.InstanceID)
+	}
+	view := s.o.Metadata.View()
+	c.resp.Topics = make([]kmsg.TxnOffsetCommitResponseTopic, len(req.Topics))
+	for i, t := range req.Topics {
+		topic := &c.resp.Topics[i]
+		topic.Topic, topic.Partitions = t.Topic, make([]kmsg.TxnOffsetCommitResponseTopicPartition, len(t.Partitions))
+		for j := range t.Partitions {
+			p, part := &t.Partitions[j], &topic.Partitions[j]
+			part.Partition = p.Partition
+			if !exists(view, t.Topic, p.Partition) {
+				part.ErrorCode = int16(wire.UnknownTopicOrPartition)
+				continue
+			}
+			offset := group.Commit{
+				TopicPartition: group.TopicPartition{Topic: t.Topic, Partition: p.Partition},
+				Offset:         p.Offset, LeaderEpoch: -1, Metadata: deref(p.Metadata),
+			}
+			if req.Version >= 2 {
+				offset.LeaderEpoch = p.LeaderEpoch
+			}
+			c.kept, c.ask.Offsets = append(c.kept, part), append(c.ask.Offsets, offset)
+		}
+	}
+	return c
+}
+
+// fail refuses all that was not refused before.
+func (c *txnCommit) fail(code wire.ErrorCode) {
+	for _, p := range c.kept {
+		p.ErrorCode = int16(code)
+	}
+}
