@@ -8,6 +8,7 @@ import (
 	"tidemark/broker/purgatory"
 	"tidemark/broker/replica"
 	"tidemark/protocol/wire"
+	"tidemark/replication"
 )
 
 // Fetch (1), versions 4 to 17. 5 brought the log start offset, 7 fetch sessions
@@ -17,8 +18,10 @@ import (
 
 const (
 	firstZstdFetch     = 10
+	firstRackFetch     = 11
 	firstTopicIDFetch  = 13
 	firstFlexibleFetch = 12
+	firstDirFetch      = 17
 )
 
 // consumer is the replica id of a client that is no broker.
@@ -26,9 +29,16 @@ const consumer int32 = -1
 
 // fetch is one request being answered; one that need not wait is recycled.
 type fetch struct {
-	server   *Server
-	call     call
-	replica  int32
+	server *Server
+	call   call
+	// replica is the follower that asks, with its broker epoch, or consumer.
+	replica     int32
+	brokerEpoch int64
+	rack        string // a consumer's; "" where nobody asks for it
+	// Of a follower: the log directory of each part, as far as it names them, and
+	// what it is told.
+	dirs     [][16]byte
+	told     []replica.ReplicaAnswer
 	wait     time.Duration
 	minBytes int64
 	maxBytes int64
@@ -47,6 +57,7 @@ type fetchPart struct {
 
 	partition *replica.Partition
 	read      replica.ReadRequest
+	preferred int32 // the replica that is nearer to the consumer; −1 for none
 	lastEpoch int32 // of the record before the offset, as the fetcher knows it; −1 unknown
 	err       error // found when the partition was looked up
 }
@@ -71,6 +82,7 @@ func handleFetch(s *Server, c call) {
 	for i := range f.parts {
 		f.resolve(&f.parts[i])
 	}
+	f.tellLeaders()
 	if f.wait <= 0 || f.satisfied() {
 		resp := f.respond()
 		f.recycle()
@@ -85,7 +97,7 @@ func handleFetch(s *Server, c call) {
 func (f *fetch) decode() error {
 	version := f.call.header.Version
 	r := reader{src: f.call.body, flexible: version >= firstFlexibleFetch}
-	f.replica = consumer
+	f.replica, f.brokerEpoch, f.rack = consumer, replication.NoBrokerEpoch, ""
 	if version < 15 {
 		f.replica = r.int32()
 	}
@@ -109,17 +121,18 @@ func (f *fetch) decode() error {
 		skipForgotten(&r, version)
 	}
 	if version >= 11 {
-		r.str() // rack
+		f.decodeRack(r.str())
 	}
 	r.tags(func(tag uint32, value reader) {
 		if tag == 1 && version >= 15 {
-			f.replica = value.int32()
+			f.replica, f.brokerEpoch = value.int32(), value.int64()
 		}
 	})
-	if f.replica != consumer {
-		for i := range f.parts {
-			f.parts[i].read.Isolation = replica.ReadAll
+	for i := range f.parts {
+		if f.replica != consumer {
+			f.parts[i].read.Isolation = replica.ReadAsReplica
 		}
+		f.parts[i].read.AnyReplica = f.replica == consumer && version >= firstRackFetch && f.server.rackAware()
 	}
 	return r.err(f.call.header)
 }
@@ -137,9 +150,14 @@ func (f *fetch) decodeTopics(r *reader, version int16, isolation replica.Isolati
 		partitions := r.array(16)
 		first := len(f.parts)
 		for i := range partitions {
-			part := fetchPart{topic: name, id: id, newTopic: i == 0, lastEpoch: -1}
+			part := fetchPart{topic: name, id: id, newTopic: i == 0, preferred: -1, lastEpoch: -1}
 			part.read.Isolation = isolation
 			part.decode(r, version)
+			r.tags(func(tag uint32, value reader) {
+				if tag == 0 && version >= firstDirFetch && len(f.dirs) == len(f.parts) {
+					f.dirs = append(f.dirs, value.uuid())
+				}
+			})
 			if r.bad {
 				break
 			}
@@ -171,7 +189,6 @@ func (part *fetchPart) decode(r *reader, version int16) {
 		r.int64() // a follower's log start offset
 	}
 	part.read.MaxBytes = int64(max(r.int32(), 0))
-	r.tags(nil)
 }
 
 // skipForgotten reads over what a fetch session would drop.
@@ -227,8 +244,8 @@ func (f *fetch) resolve(part *fetchPart) {
 		part.err = s.absent(part.topic, part.index)
 		return
 	}
-	if f.replica >= 0 && !part.partition.HasReplica(f.replica) {
-		part.err = replica.ErrNotLeader // as Kafka answers a fetcher that is no replica
+	if f.rack != "" {
+		part.preferred = f.nearer(part)
 	}
 }
 
@@ -242,7 +259,7 @@ func (f *fetch) satisfied() bool {
 	for i := range f.parts {
 		part := &f.parts[i]
 		switch {
-		case part.err != nil, part.hasDiverged():
+		case part.err != nil, part.preferred >= 0, f.hasNews(i):
 			return true
 		case !part.partition.Ready(part.read):
 			continue
@@ -256,9 +273,12 @@ func (f *fetch) satisfied() bool {
 	return false
 }
 
-// hasDiverged reports whether the answer tells of other history than records.
-func (part *fetchPart) hasDiverged() bool {
-	end, err := part.diverged()
+// hasNews reports whether a part's answer tells of something else than records.
+func (f *fetch) hasNews(i int) bool {
+	if f.replica >= 0 {
+		return f.told[i].News
+	}
+	end, err := f.parts[i].diverged()
 	return end != nil || err != nil
 }
 
@@ -268,6 +288,9 @@ func (f *fetch) park() {
 	keys := one[:0]
 	for i := range f.parts {
 		keys = append(keys, &f.parts[i].partition.Changed)
+	}
+	if cap(f.told) > 2*len(f.told) {
+		f.told = append([]replica.ReplicaAnswer(nil), f.told...)
 	}
 	f.call.to.ReleaseBody()
 	if cap(f.parts) > 2*len(f.parts) {
@@ -298,7 +321,7 @@ func (f *fetch) recycle() {
 		return
 	}
 	clear(f.parts)
-	f.parts = f.parts[:0]
+	f.parts, f.told, f.dirs = f.parts[:0], f.told[:0], f.dirs[:0]
 	f.call, f.server = call{}, nil
 	fetches.Put(f)
 }

@@ -29,7 +29,7 @@ func (f *fetch) respond() *wire.Response {
 		if part.newTopic {
 			w.Topic(part.topic, part.id, int(part.siblings))
 		}
-		answer := f.answer(part, left, empty)
+		answer := f.answer(i, left, empty)
 		if answer.Records != nil {
 			left = max(left-answer.Records.Len(), 0)
 			empty = false
@@ -43,10 +43,14 @@ func (f *fetch) respond() *wire.Response {
 }
 
 // answer reads one partition.
-func (f *fetch) answer(part *fetchPart, left int64, empty bool) wire.FetchPartition {
+func (f *fetch) answer(i int, left int64, empty bool) wire.FetchPartition {
+	part := &f.parts[i]
 	a := wire.FetchPartition{
-		Index: part.index, PreferredReadReplica: -1,
+		Index: part.index, PreferredReadReplica: part.preferred,
 		HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1,
+	}
+	if f.replica >= 0 && f.tellFollower(&a, i) {
+		return a
 	}
 	if part.err != nil {
 		f.tell(&a, part, part.err)
@@ -55,11 +59,14 @@ func (f *fetch) answer(part *fetchPart, left int64, empty bool) wire.FetchPartit
 	read := part.read
 	read.MaxBytes = min(read.MaxBytes, left)
 	read.WholeBatch = empty
-	if left == 0 && !empty {
-		read.MaxBytes = 0
+	if left == 0 && !empty || part.preferred >= 0 {
+		read.MaxBytes, read.WholeBatch = 0, false
 	}
 	var err error
-	if a.DivergingEpoch, err = part.diverged(); err != nil || a.DivergingEpoch != nil {
+	if f.replica < 0 {
+		a.DivergingEpoch, err = part.diverged()
+	}
+	if err != nil || a.DivergingEpoch != nil {
 		read.MaxBytes, read.WholeBatch = 0, false
 	}
 	chunk, offsets, readErr := part.readChunk(read, f.call.header.Version)

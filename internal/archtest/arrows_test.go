@@ -82,7 +82,7 @@ var arrows = map[string][]string{
 	"broker/txns": {"broker/api/codec", "broker/config", "broker/groups", "broker/metadata", "broker/purgatory", "broker/replica", "commitlog", "coordinator/shard",
 		"coordinator/txn", "coordinator/znode", "protocol/record", "internal/clock"},
 	"broker/api/codec": {"coordinator/group", "coordinator/txn", "internal/invariant"},
-	"broker/api": {"broker/groups", "broker/txns", "coordinator/group", "coordinator/shard", "coordinator/txn", "protocol/wire", "protocol/record", "broker/replica", "broker/metadata", "broker/config", "broker/network", "broker/purgatory",
+	"broker/api": {"replication", "broker/groups", "broker/txns", "coordinator/group", "coordinator/shard", "coordinator/txn", "protocol/wire", "protocol/record", "broker/replica", "broker/metadata", "broker/config", "broker/network", "broker/purgatory",
 		"commitlog", "engines", "coordinator/controller", "coordinator/znode", "internal/clock", "internal/invariant"},
 	"broker": {"broker/...", "coordinator/...", "engines", "internal/..."},
 
