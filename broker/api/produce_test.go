@@ -279,6 +279,10 @@ func TestProduceWaitsForReplicas(t *testing.T) {
 func TestProduceMinInsyncReplicas(t *testing.T) {
 	c := newCluster(t, nil)
 	c.topic("t", 1, "min.insync.replicas", "2")
+	wantCode(t, "acks=all of the only replica", c.produced(produceRequest(9, -1, "t", 0, batch(record.None, "a"))).ErrorCode, wire.None)
+	info := c.server.o.Replicas.Topic("t")
+	c.apply(controller.PartitionState{TopicPartition: znode.TopicPartition{Topic: "t", Partition: 0}, TopicID: znode.TopicID(info.ID),
+		Leader: 1, LeaderEpoch: 7, ISR: replica.Members(1), Replicas: []int32{1, 2}})
 	wantCode(t, "acks=all", c.produced(produceRequest(9, -1, "t", 0, batch(record.None, "a"))).ErrorCode, wire.NotEnoughReplicas)
 	wantCode(t, "acks=1", c.produced(produceRequest(9, 1, "t", 0, batch(record.None, "a"))).ErrorCode, wire.None)
 }
