@@ -63,7 +63,6 @@ func (l *Log) init(fsys vfs.FS, dir string, o Options, s OpenState, c clock.Cloc
 	l.options.Store(&o)
 	l.closing = make(chan struct{})
 	l.joinBackground(o.Background)
-	l.unstable.begin(s.HighWatermark)
 	l.producers, l.timers = producer.NewState(), map[*timer]struct{}{}
 	defer func() {
 		if err != nil {
@@ -99,7 +98,9 @@ func (l *Log) init(fsys vfs.FS, dir string, o Options, s OpenState, c clock.Cloc
 	if err := l.removeStraySnapshots(found.snapshots); err != nil {
 		return err
 	}
-	return l.loadProducers(s.HighWatermark)
+	highWatermark := min(s.HighWatermark, l.view.end) // A power cut may have taken what was replicated.
+	l.unstable.begin(highWatermark)
+	return l.loadProducers(highWatermark)
 }
 
 // makeDir makes the directory of a new log, and its name durable.

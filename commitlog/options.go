@@ -158,9 +158,10 @@ type OpenState struct {
 	RecoveryPoint int64
 	// LogStartOffset is the first offset kept; 0 where no checkpoint says more.
 	LogStartOffset int64
-	// HighWatermark is the first offset that other replicas may lack; 0 where nobody
-	// knows. A transaction whose marker lies at or above it bounds the last stable
-	// offset until the high watermark has passed the marker.
+	// HighWatermark is the first offset that other replicas may lack. A transaction
+	// whose marker lies at or above it bounds the last stable offset until the high
+	// watermark has passed the marker; with 0, all of a log with transactions is
+	// looked at.
 	HighWatermark int64
 	// FirstDirty is the first offset not cleaned; 0 cleans all again.
 	FirstDirty int64

@@ -121,7 +121,8 @@ func (l *Log) removeStraySnapshots(offsets []int64) error {
 // loadProducers builds the producer state from the newest sound snapshot and the
 // batches after it, and what follows from it: the transactions that bound the last
 // stable offset, and the transaction indexes that are to be made anew. A snapshot
-// that is damaged is removed. highWatermark is what OpenState says, 0 for unknown.
+// that is damaged is removed. highWatermark is what OpenState says; where what
+// ended above it is known already, the log end offset does.
 func (l *Log) loadProducers(highWatermark int64) error {
 	from, err := l.loadSnapshot(l.producers, l.view.end)
 	if err != nil {
@@ -184,7 +185,7 @@ func (l *Log) replayEarlier(from, highWatermark, nowMs int64) error {
 			start, end = min(start, s.base), max(end, l.view.nextOf(i))
 		}
 	}
-	if highWatermark > 0 && highWatermark < start && l.producers.Transactional() {
+	if highWatermark < start && l.producers.Transactional() {
 		start = highWatermark
 	}
 	if start == from {
@@ -247,7 +248,7 @@ func (l *Log) reloadProducers() error {
 	}
 	l.unstable.truncated(l.view.end)
 	l.producers.Load(nil)
-	return l.loadProducers(0)
+	return l.loadProducers(l.view.end)
 }
 
 // endMarker is what the transaction marker in a control batch says; ok is false for a
