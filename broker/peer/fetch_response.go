@@ -103,10 +103,12 @@ func (p *FetchedPartition) parse(in *reader) {
 		switch tag {
 		case 0:
 			p.DivergingEpoch, p.DivergingEnd = value.int32(), value.int64()
-			in.bad = in.bad || value.bad
 		case 1:
 			p.CurrentLeader, p.CurrentLeaderEpoch = value.int32(), value.int32()
-			in.bad = in.bad || value.bad
+		default:
+			return
 		}
+		value.tags(nil)
+		in.bad = in.bad || value.bad
 	})
 }
