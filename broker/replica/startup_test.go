@@ -60,6 +60,7 @@ func (u unclean) write(t *testing.T, fs vfs.FS, dir string) {
 				data = data[:len(data)-len(b)/2]
 			}
 			put(t, fs, filepath.Join(folder, commitlog.FileName(base, commitlog.LogSuffix)), data)
+			put(t, fs, filepath.Join(folder, commitlog.FileName(base, commitlog.IndexSuffix)), nil) // Of one without, all is made anew.
 			if s > 0 {
 				put(t, fs, filepath.Join(folder, commitlog.FileName(base, commitlog.SnapshotSuffix)), snapshot)
 			}
