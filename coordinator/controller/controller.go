@@ -4,11 +4,13 @@
 // cannot write (Kafka's KafkaController with its ZooKeeper state).
 //
 // What it knows it reads from ZooKeeper, on taking office and after each
-// notification, and tells the broker through a Sink. It creates, grows and
-// deletes topics, elects leaders among the ISR, and passes configuration changes
-// on, in office or not. It tells its own broker only, moves no replicas and
-// makes no unclean elections. Topics that other tools create or delete are
-// followed at once; partitions that they add are seen at the next election.
+// notification. The rules are those of replication/sim, for many partitions: what a
+// partition's state should be says the election of its strategy; the state is
+// written where it is not so yet, and told once it is. Each broker is told by a
+// sender of its own until it confirms. Nothing is kept beside ZooKeeper that the
+// next controller would need.
+//
+// Configuration is passed on by every broker's Controller, in office or not.
 package controller
 
 import (
@@ -24,13 +26,12 @@ import (
 	"tidemark/replication"
 )
 
-// Options configure a Controller. Client and Sink are required.
+// Options configure a Controller. Client, Sink, Peers and Replication are required.
 type Options struct {
 	Client   *znode.Client
 	BrokerID int32
 	Sink     Sink
-	// Peers reaches the brokers; where it is nil, the Sink is a LocalSink and the
-	// cluster has one broker.
+	// Peers reaches the brokers, this one included.
 	Peers Peers
 	// Replication is the strategy of a topic and what its elections look at; Self,
 	// BrokerEpoch and Dir are ignored. It must not call the Controller.
@@ -41,6 +42,8 @@ type Options struct {
 	AutoRebalance     bool
 	ImbalanceInterval time.Duration
 	ImbalancePercent  int
+	// RequestTimeout is controller.socket.timeout.ms, 30 s by default.
+	RequestTimeout time.Duration
 	// Clock defaults to the machine's.
 	Clock clock.Clock
 	// Logger is silent where nil.
@@ -55,12 +58,21 @@ type Options struct {
 type event uint32
 
 const (
-	officeEvent event = 1 << iota
+	postedEvent event = 1 << iota
+	officeEvent
 	brokersEvent
 	topicsEvent
 	deletionsEvent
-	configsEvent
+	reassignEvent
+	preferredEvent
+	isrChangesEvent
+	requestsEvent
+	balanceEvent
+	tickEvent
 )
+
+// tick is how often what failed, or waits for an answer, is tried again.
+const tick = 200 * time.Millisecond
 
 // Controller runs one broker's part in controlling the cluster: it stands for
 // election, and acts while elected. Its methods are safe for concurrent use.
@@ -74,15 +86,32 @@ type Controller struct {
 	calls  chan func()
 	events atomic.Uint32 // set of event
 	wake   chan struct{} // capacity 1
+	inbox  inbox
 
-	elected atomic.Bool // written by the loop
+	configs configs
+
+	elected    atomic.Bool
+	controller atomic.Int32 // who holds the office, −1 for nobody known
+
+	termMu  sync.Mutex
+	session int64              // the one that was elected, 0 out of office
+	endTerm context.CancelFunc // ends term; not nil while in office
 
 	// Owned by the loop.
-	fence      znode.Fence
-	session    int64 // the one that was elected
-	brokers    []znode.Broker
-	topics     map[string]*topic
-	lastChange int64 // sequence of the last config change applied
+	term     context.Context // ends with the office
+	fence    znode.Fence
+	retry    event // steps that failed
+	brokers  map[int32]*broker
+	topics   map[string]*topic
+	dirty    map[*partition]bool // to be decided
+	stale    map[string]bool     // topics to be read again
+	passed   map[string]bool     // topics that cannot be read
+	strays   []znode.Stray
+	leaving  map[int32]int64 // brokers that shut down, by registration
+	wanted   map[TopicPartition][]int32
+	specs    map[string]strategy // of this round of settle
+	timers   []clock.Timer
+	timersMu sync.Mutex
 }
 
 // New returns a Controller that Start brings to life.
@@ -96,18 +125,33 @@ func New(o Options) *Controller {
 	if o.Pick == nil {
 		o.Pick = rand.IntN
 	}
-	c := &Controller{o: o, log: o.Logger, calls: make(chan func()), wake: make(chan struct{}, 1), topics: map[string]*topic{}}
+	if o.RequestTimeout <= 0 {
+		o.RequestTimeout = 30 * time.Second
+	}
+	c := &Controller{o: o, log: o.Logger, calls: make(chan func()), wake: make(chan struct{}, 1)}
+	c.configs.init(o)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.controller.Store(replication.NoBroker)
+	c.forget()
 	return c
 }
 
 // Start reads the cluster's state, stands for election and watches from then on.
-// When it returns, the Sink has been told of the brokers, of all configuration
-// and, if this broker won, of all partitions. Register the broker before. After
-// an error the Controller is closed.
+// When it returns, the Sink has been told of all configuration and, if this broker
+// won, it has been told of its partitions. Register the broker before. After an
+// error the Controller is closed.
 func (c *Controller) Start(ctx context.Context) error {
 	c.work.Go(c.loop)
-	if err := c.call(ctx, c.begin); err != nil {
+	_, err := call(c, ctx, func(ctx context.Context) (struct{}, error) {
+		if err := c.loadConfigs(ctx); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, c.seekOffice(ctx)
+	})
+	if err == nil && c.elected.Load() {
+		err = c.awaitTold(ctx, 0)
+	}
+	if err != nil {
 		c.Close()
 		return err
 	}
@@ -116,25 +160,49 @@ func (c *Controller) Start(ctx context.Context) error {
 	cl.WatchChildren(c.ctx, znode.PlaceBrokers, func() { c.signal(brokersEvent) })
 	cl.WatchChildren(c.ctx, znode.PlaceTopics, func() { c.signal(topicsEvent) })
 	cl.WatchChildren(c.ctx, znode.PlaceDeletions, func() { c.signal(deletionsEvent) })
-	cl.WatchChildren(c.ctx, znode.PlaceConfigChanges, func() { c.signal(configsEvent) })
+	cl.WatchNode(c.ctx, znode.PlaceReassignments, func() { c.signal(reassignEvent) })
+	cl.WatchNode(c.ctx, znode.PlacePreferred, func() { c.signal(preferredEvent) })
+	cl.WatchChildren(c.ctx, znode.PlaceISRChanges, func() { c.signal(isrChangesEvent) })
+	cl.WatchChildren(c.ctx, znode.PlaceConfigRequests, func() { c.signal(requestsEvent) })
+	cl.WatchChildren(c.ctx, znode.PlaceConfigChanges, c.followConfigs)
 	c.work.Go(c.watchSession)
+	c.every(tick, tickEvent)
+	if c.o.AutoRebalance && c.o.ImbalanceInterval > 0 {
+		c.every(c.o.ImbalanceInterval, balanceEvent)
+	}
 	return nil
 }
 
-func (c *Controller) begin(ctx context.Context) error {
-	if err := c.loadConfigs(ctx); err != nil {
-		return err
+// every signals an event again and again until Close.
+func (c *Controller) every(d time.Duration, e event) {
+	i := len(c.timers)
+	c.timers = append(c.timers, nil)
+	var fire func()
+	arm := func() {
+		c.timersMu.Lock()
+		defer c.timersMu.Unlock()
+		if c.ctx.Err() == nil {
+			c.timers[i] = c.o.Clock.AfterFunc(d, fire)
+		}
 	}
-	if err := c.loadBrokers(ctx); err != nil {
-		return err
+	fire = func() {
+		c.signal(e)
+		arm()
 	}
-	return c.seekOffice(ctx)
+	arm()
 }
 
-// Close resigns, and returns once nothing calls the Sink any more. Calls under
+// Close resigns, and returns once nothing calls Sink or Peers any more. Calls under
 // way fail with ErrClosed. It is safe to repeat.
 func (c *Controller) Close() {
 	c.cancel()
+	c.timersMu.Lock()
+	for _, t := range c.timers {
+		if t != nil {
+			t.Stop()
+		}
+	}
+	c.timersMu.Unlock()
 	c.work.Wait()
 }
 
@@ -142,44 +210,14 @@ func (c *Controller) Close() {
 // only the fence of a write proves it.
 func (c *Controller) IsController() bool { return c.elected.Load() }
 
+// ControllerID is the broker in office as far as this one knows, −1 for none.
+func (c *Controller) ControllerID() int32 { return c.controller.Load() }
+
 func (c *Controller) signal(e event) {
 	c.events.Or(uint32(e))
 	select {
 	case c.wake <- struct{}{}:
 	default:
-	}
-}
-
-func (c *Controller) watchSession() {
-	for {
-		changed := c.o.Client.SessionChanged()
-		c.signal(officeEvent)
-		select {
-		case <-changed:
-		case <-c.ctx.Done():
-			return
-		}
-	}
-}
-
-// call runs f on the loop.
-func (c *Controller) call(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
-	done := make(chan error, 1)
-	select {
-	case c.calls <- func() { done <- f(ctx) }:
-		err := <-done // f ends with ctx
-		if err != nil && c.ctx.Err() != nil {
-			return ErrClosed
-		}
-		return err
-	case <-ctx.Done():
-		if c.ctx.Err() != nil {
-			return ErrClosed
-		}
-		return ctx.Err()
 	}
 }
 
@@ -197,26 +235,59 @@ func (c *Controller) loop() {
 	}
 }
 
-// handle looks at what changed. What fails is logged and looked at again with
-// the next event; losing the connection makes one.
-func (c *Controller) handle(events event) {
-	steps := []struct {
-		event event
-		name  string
-		do    func(context.Context) error
-	}{
-		{configsEvent, "apply config changes", c.applyConfigChanges},
-		{officeEvent, "stand for election", c.seekOffice},
-		{brokersEvent, "follow the brokers", c.followBrokers},
-		{topicsEvent, "follow the topics", c.followTopics},
-		{deletionsEvent, "delete topics", c.followDeletions},
+// step is what one event makes the loop do.
+type step struct {
+	event event
+	name  string
+	// office: only the controller does it.
+	office bool
+	do     func(context.Context) error
+}
+
+func (c *Controller) steps() []step {
+	return []step{
+		{officeEvent, "stand for election", false, c.seekOffice},
+		{postedEvent, "take what came in", false, c.takeIn},
+		{brokersEvent, "follow the brokers", true, c.followBrokers},
+		{topicsEvent, "follow the topics", true, c.followTopics},
+		{isrChangesEvent, "follow the ISRs that leaders wrote", true, c.followISRChanges},
+		{requestsEvent, "change configuration for other brokers", true, c.followConfigRequests},
+		{deletionsEvent, "delete topics", true, c.followDeletions},
+		{reassignEvent, "reassign partitions", true, c.followReassignments},
+		{preferredEvent, "elect preferred leaders", true, c.followPreferred},
+		{balanceEvent, "balance leadership", true, c.balance},
+		{tickEvent, "try again", true, c.retryStale},
 	}
-	for _, s := range steps {
+}
+
+// handle looks at what changed. A step that fails is done again at the next tick.
+func (c *Controller) handle(events event) {
+	if events&tickEvent != 0 {
+		events |= c.retry
+		c.retry = 0
+	}
+	for _, s := range c.steps() {
 		if events&s.event == 0 {
 			continue
 		}
-		if err := c.checked(s.do(c.ctx)); err != nil && c.ctx.Err() == nil {
-			c.log.Error("controller cannot "+s.name, "error", err)
+		ctx := c.ctx
+		if s.office {
+			if !c.elected.Load() {
+				continue
+			}
+			ctx = c.term
 		}
+		c.settled(s.event, s.name, s.do(ctx))
+	}
+	if c.elected.Load() {
+		c.settled(0, "settle", c.settle(c.term))
+	}
+}
+
+// settled takes note of what became of a step.
+func (c *Controller) settled(e event, name string, err error) {
+	if err = c.checked(err); err != nil && c.ctx.Err() == nil {
+		c.retry |= e
+		c.log.Error("controller cannot "+name, "error", err)
 	}
 }

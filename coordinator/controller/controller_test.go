@@ -17,6 +17,8 @@ import (
 	"tidemark/coordinator/zkserver"
 	"tidemark/coordinator/znode"
 	"tidemark/internal/vfs"
+	"tidemark/replication"
+	"tidemark/replication/isr"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -92,7 +94,11 @@ func (s *sink) get(topic string, p int32) (PartitionState, bool) {
 	return st, ok
 }
 
-func startServer(t *testing.T) string {
+func inSync(string) (replication.Spec, replication.Config) {
+	return isr.Spec(), replication.Config{MinISR: 1}
+}
+
+func startServer(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -106,13 +112,13 @@ func startServer(t *testing.T) string {
 	return s.Addr().String()
 }
 
-func testContext(t *testing.T) context.Context {
+func testContext(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-func connect(t *testing.T, addr string) *znode.Client {
+func connect(t testing.TB, addr string) *znode.Client {
 	t.Helper()
 	ctx := testContext(t)
 	c, err := znode.Connect(ctx, znode.Options{Servers: []string{addr}, SessionTimeout: time.Second})
@@ -126,7 +132,7 @@ func connect(t *testing.T, addr string) *znode.Client {
 	return c
 }
 
-func register(t *testing.T, c *znode.Client, id int32) {
+func register(t testing.TB, c *znode.Client, id int32) {
 	t.Helper()
 	_, err := c.RegisterBroker(testContext(t), znode.Broker{ID: id, Host: "127.0.0.1", Port: 9092, Endpoints: []string{"PLAINTEXT://127.0.0.1:9092"}})
 	if err != nil {
@@ -137,7 +143,7 @@ func register(t *testing.T, c *znode.Client, id int32) {
 func start(t *testing.T, client *znode.Client, id int32) (*Controller, *sink) {
 	t.Helper()
 	s := newSink()
-	c := New(Options{Client: client, BrokerID: id, Sink: s, Pick: func(int) int { return 0 }})
+	c := New(Options{Client: client, BrokerID: id, Sink: s, Peers: &localPeers{sink: s}, Pick: func(int) int { return 0 }, Replication: inSync})
 	if err := c.Start(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +170,13 @@ func TestTopicLifecycle(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := s.get("t", 1)
+	if !slices.Equal(got.InSync(), []int32{1}) || got.ISR[0].BrokerEpoch < 1 {
+		t.Errorf("ISR %v: want broker 1 in its registration", got.ISR)
+	}
+	got.ISR = nil
 	want := PartitionState{
 		TopicPartition: TopicPartition{Topic: "t", Partition: 1}, TopicID: info.ID,
-		Leader: 1, ISR: znode.Members(1), Replicas: []int32{1}, ControllerEpoch: 1, IsNew: true,
+		Leader: 1, Replicas: []int32{1}, ControllerEpoch: 1, IsNew: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("state of t-1 differs (-want +got):\n%s", diff)
@@ -348,7 +358,7 @@ func TestDeposedControllerCannotWrite(t *testing.T) {
 		holder, err := client.Controller(ctx)
 		if err == nil && holder.BrokerID == 1 {
 			var fence znode.Fence
-			if err := c.call(ctx, func(context.Context) error { fence = c.fence; return nil }); err != nil {
+			if fence, err = call(c, ctx, func(context.Context) (znode.Fence, error) { return c.fence, nil }); err != nil {
 				t.Fatal(err)
 			}
 			if err := client.ResignController(ctx, fence); err != nil {

@@ -4,33 +4,51 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"tidemark/coordinator/controller/election"
 	"tidemark/coordinator/znode"
 	"tidemark/replication"
 )
 
+// watchSession ends the term at once when its session is gone, whatever the loop is
+// doing.
+func (c *Controller) watchSession() {
+	for {
+		changed := c.o.Client.SessionChanged()
+		session := c.o.Client.Session().ID
+		c.termMu.Lock()
+		if c.endTerm != nil && session != c.session {
+			c.elected.Store(false)
+			c.endTerm()
+		}
+		c.termMu.Unlock()
+		c.signal(officeEvent)
+		select {
+		case <-changed:
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
 // seekOffice gives the office up if its session is gone, and takes it if nobody
 // has it.
 func (c *Controller) seekOffice(ctx context.Context) error {
-	session := c.o.Client.Session()
-	if c.elected.Load() && session.ID != c.session {
+	if c.term != nil && (c.term.Err() != nil || c.o.Client.Session().ID != c.session) {
 		c.depose("its session ended")
 	}
 	holder, err := c.o.Client.Controller(ctx)
 	switch {
-	case err == nil && c.elected.Load():
-		if holder.Owner != c.session {
+	case err == nil:
+		c.controller.Store(holder.BrokerID)
+		if c.elected.Load() && holder.Owner != c.session {
 			c.depose("another broker was elected")
 		}
-		return nil
-	case err == nil:
 		return nil // its end will be told by the watch
 	case !errors.Is(err, znode.ErrNotFound):
 		return err
 	}
+	c.controller.Store(replication.NoBroker)
 	if c.elected.Load() {
 		c.depose("somebody removed /controller")
 	}
@@ -51,11 +69,16 @@ func (c *Controller) takeOffice(ctx context.Context, fence znode.Fence) error {
 	if err != nil {
 		return fmt.Errorf("take office: %w", err)
 	}
-	c.fence, c.session = fence, holder.Owner
-	c.topics = map[string]*topic{}
+	c.forget()
+	c.fence = fence
+	c.termMu.Lock()
+	c.session = holder.Owner
+	c.term, c.endTerm = context.WithCancel(c.ctx)
 	c.elected.Store(true)
+	c.termMu.Unlock()
+	c.controller.Store(c.o.BrokerID)
 	c.log.Info("elected controller", "broker", c.o.BrokerID, "epoch", fence.Epoch)
-	if err := c.assume(ctx); err != nil {
+	if err := c.assume(c.term); err != nil {
 		// In office without knowing the cluster is worse than out of it.
 		c.depose(err.Error())
 		return errors.Join(err, c.o.Client.ResignController(ctx, fence))
@@ -63,135 +86,75 @@ func (c *Controller) takeOffice(ctx context.Context, fence znode.Fence) error {
 	return nil
 }
 
+// assume is what a new controller does first (KafkaController.onControllerFailover).
 func (c *Controller) assume(ctx context.Context) error {
-	if err := c.loadBrokers(ctx); err != nil {
-		return err
-	}
-	if err := c.loadTopics(ctx); err != nil {
-		return err
-	}
-	if err := c.followDeletions(ctx); err != nil {
-		return err
-	}
-	if err := c.electOffline(ctx); err != nil {
-		return err
-	}
-	if err := c.apply(c.allStates()); err != nil {
-		return err
+	for _, f := range []func(context.Context) error{
+		c.loadBrokers, c.loadStrays, c.loadTopics, c.followISRChanges, c.followConfigRequests,
+		c.followDeletions, c.followReassignments, c.settle, c.followPreferred,
+	} {
+		if err := f(ctx); err != nil {
+			return err
+		}
 	}
 	return c.o.Client.PurgeConfigChanges(ctx, c.o.Clock.Now().Add(-configChangeLife))
 }
 
-// configChangeLife is Kafka's changeExpirationMs.
-const configChangeLife = 15 * time.Minute
+// forget drops everything that belongs to an office.
+func (c *Controller) forget() {
+	for _, b := range c.brokers {
+		b.sender.stop()
+	}
+	c.brokers, c.topics, c.dirty = map[int32]*broker{}, map[string]*topic{}, map[*partition]bool{}
+	c.stale, c.passed, c.leaving = map[string]bool{}, map[string]bool{}, map[int32]int64{}
+	c.wanted, c.strays, c.retry = nil, nil, 0
+}
 
 func (c *Controller) depose(reason string) {
+	c.termMu.Lock()
 	c.elected.Store(false)
+	if c.endTerm != nil {
+		c.endTerm()
+	}
+	c.term, c.endTerm, c.session = nil, nil, 0
+	c.termMu.Unlock()
+	c.controller.CompareAndSwap(c.o.BrokerID, replication.NoBroker)
 	c.log.Info("no longer controller", "broker", c.o.BrokerID, "epoch", c.fence.Epoch, "reason", reason)
+	c.forget()
 }
 
 // resign gives the office back at the end, so that another broker need not wait
 // for the session to expire.
 func (c *Controller) resign() {
-	if !c.elected.Load() || !c.o.Client.Session().Connected {
+	if c.term == nil {
 		return
 	}
-	c.elected.Store(false)
+	fence := c.fence
+	c.depose("it is closed")
+	if !c.o.Client.Session().Connected {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if err := c.o.Client.ResignController(ctx, c.fence); err != nil {
+	if err := c.o.Client.ResignController(ctx, fence); err != nil {
 		c.log.Warn("cannot resign as controller", "error", err)
 	}
 }
 
 // checked turns the discovery of being fenced into leaving office.
 func (c *Controller) checked(err error) error {
-	if !errors.Is(err, znode.ErrFenced) {
-		return err
-	}
-	if c.elected.Load() {
-		c.depose("fenced by a newer epoch")
-	}
-	return fmt.Errorf("%w: %w", ErrNotController, err)
-}
-
-// inOffice runs f on the loop if this broker is the controller.
-func (c *Controller) inOffice(ctx context.Context, f func(context.Context) error) error {
-	return c.call(ctx, func(ctx context.Context) error {
-		if !c.elected.Load() {
-			return ErrNotController
-		}
-		return c.checked(f(ctx))
-	})
-}
-
-func (c *Controller) loadBrokers(ctx context.Context) error {
-	brokers, err := c.o.Client.Brokers(ctx)
-	if err != nil {
-		return err
-	}
-	c.brokers = brokers
-	c.o.Sink.(LocalSink).BrokersChanged(slices.Clone(brokers))
-	return nil
-}
-
-func (c *Controller) live() []int32 {
-	ids := make([]int32, 0, len(c.brokers))
-	for _, b := range c.brokers {
-		ids = append(ids, b.ID)
-	}
-	return ids
-}
-
-// followBrokers re-reads the brokers and gives new leaders to what the dead led.
-func (c *Controller) followBrokers(ctx context.Context) error {
-	if err := c.loadBrokers(ctx); err != nil {
-		return err
-	}
-	if !c.elected.Load() {
+	switch {
+	case err == nil:
 		return nil
-	}
-	return c.electOffline(ctx)
-}
-
-// electOffline elects a leader for every partition whose leader is not live and
-// passes the new states on.
-func (c *Controller) electOffline(ctx context.Context) error {
-	live := c.live()
-	var changed []PartitionState
-	for _, name := range c.topicNames() {
-		t := c.topics[name]
-		for _, p := range sortedKeys(t.states) {
-			old := t.states[p]
-			if slices.Contains(live, old.Leader) && replication.Contains(old.ISR, old.Leader) {
-				continue
-			}
-			d := election.Clean(election.State{Replicas: t.Partitions[p], ISR: znode.BrokersOf(old.ISR), Live: live})
-			if d.Leader == old.Leader {
-				continue
-			}
-			next := old
-			next.Leader, next.ISR = d.Leader, znode.Members(d.ISR...)
-			next.LeaderEpoch++
-			next.ControllerEpoch = c.fence.Epoch
-			version, err := c.o.Client.SetPartitionState(ctx, c.fence, TopicPartition{Topic: name, Partition: p}, next)
-			if err != nil {
-				return err
-			}
-			next.Version = version
-			t.states[p] = next
-			changed = append(changed, t.state(p, false))
+	case errors.Is(err, znode.ErrFenced):
+		if c.term != nil {
+			c.depose("fenced by a newer epoch")
 		}
+		c.signal(officeEvent)
+		return fmt.Errorf("%w: %w", ErrNotController, err)
+	case c.term != nil && c.term.Err() != nil && c.ctx.Err() == nil:
+		c.depose("its session ended")
+		c.signal(officeEvent)
+		return fmt.Errorf("%w: %w", ErrNotController, err)
 	}
-	return c.apply(changed)
-}
-
-func (c *Controller) apply(states []PartitionState) error {
-	if len(states) == 0 {
-		return nil
-	}
-	if err := c.o.Sink.(LocalSink).ApplyPartitions(states); err != nil {
-		return fmt.Errorf("apply %d partitions: %w", len(states), err)
-	}
-	return nil
+	return err
 }

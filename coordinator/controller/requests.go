@@ -42,7 +42,7 @@ type Proposal struct {
 // Outcome answers one Proposal.
 type Outcome struct {
 	// Err is nil where the proposal, or one like it, stands; ErrUnknownPartition,
-	// ErrStaleState, ErrIneligibleReplica, ErrNotApplied else.
+	// ErrStaleState, ErrIneligibleReplica, ErrUnknownOutcome or ErrNotApplied else.
 	Err error
 	// State is the partition's state as it stands, for all but unknown ones.
 	State PartitionState
@@ -56,6 +56,9 @@ var (
 	// ErrIneligibleReplica: who is to join is not live under the broker epoch that
 	// the leader knows (KIP-903); replication.NotApplied.
 	ErrIneligibleReplica = errors.New("a new member is not eligible")
+	// ErrUnknownOutcome: the leader knows more than this controller, or the state is
+	// about to change: it asks again; replication.UnknownOutcome.
+	ErrUnknownOutcome = errors.New("the outcome is not known yet")
 	// ErrNotApplied: refused without looking (OPERATION_NOT_ATTEMPTED);
 	// replication.NotApplied.
 	ErrNotApplied = errors.New("the proposal was not tried")

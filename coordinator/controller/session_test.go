@@ -32,7 +32,7 @@ func TestOfficeIsTakenAgainAfterTheSession(t *testing.T) {
 	client := connect(t, addr)
 	register(t, client, 1)
 	ctx := testContext(t)
-	client.KeepRegistered(ctx, znode.Broker{ID: 1, Host: "127.0.0.1", Port: 9092}, func(_ int64, err error) {
+	client.KeepRegistered(ctx, func() znode.Broker { return znode.Broker{ID: 1, Host: "127.0.0.1", Port: 9092} }, func(_ int64, err error) {
 		if err != nil {
 			t.Errorf("register again: %v", err)
 		}

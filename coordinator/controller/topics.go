@@ -8,39 +8,100 @@ import (
 	"maps"
 	"slices"
 
-	"tidemark/coordinator/controller/election"
 	"tidemark/coordinator/znode"
 	"tidemark/replication"
 )
 
-// topic is what the controller knows of one; states has every partition.
+// topic is what the controller knows of one.
 type topic struct {
 	znode.Topic
-	states map[int32]znode.PartitionState
+	partitions map[int32]*partition
+	deletion   *deletion
+	// known ends, by unwatch, when the topic is dropped.
+	known   context.Context
+	unwatch context.CancelFunc
 }
 
-func (t *topic) state(p int32, isNew bool) PartitionState {
-	s := t.states[p]
-	return PartitionState{
-		TopicPartition: TopicPartition{Topic: t.Name, Partition: p}, TopicID: t.ID,
-		Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, ISR: slices.Clone(s.ISR), Replicas: slices.Clone(t.Partitions[p]),
-		PartitionEpoch: s.Version, ControllerEpoch: s.ControllerEpoch, IsNew: isNew,
+// partition is what the controller knows of one.
+type partition struct {
+	topic    *topic
+	index    int32
+	replicas []int32
+	state    znode.PartitionState
+	// exists: the state has a node; reread: it may differ from what is known.
+	exists, reread bool
+	// isNew: this controller created it.
+	isNew bool
+	// held: the state and the topic's node are being changed together; nobody is
+	// told before both are.
+	held bool
+	// fenceEpoch is the leader epoch that replicas are asked to promise to, and
+	// answers what they said; fenced: somebody was asked.
+	fenceEpoch int32
+	fenced     bool
+	answers    map[int32]fenceAnswer
+	// offline are replicas whose log directory failed, by registration.
+	offline map[int32]int64
+	// move is who is to lead instead of the present leader; unclean lets any live
+	// replica lead, once.
+	move    int32
+	unclean bool
+	// committed is the leader epoch whose start the high watermark passed, asked the
+	// one that is being asked for.
+	committed, asked int32
+}
+
+func newPartition(t *topic, index int32) *partition {
+	return &partition{
+		topic: t, index: index, replicas: t.Partitions[index], move: replication.NoBroker,
+		state: znode.PartitionState{Leader: znode.NoLeader}, committed: replication.NoEpoch, asked: replication.NoEpoch,
+		fenceEpoch: replication.NoEpoch,
 	}
+}
+
+func (p *partition) tp() TopicPartition {
+	return TopicPartition{Topic: p.topic.Name, Partition: p.index}
+}
+
+func (p *partition) key() key { return key{p.topic.ID, p.tp()} }
+
+// view is the partition as brokers are told of it.
+func (p *partition) view() PartitionState {
+	s, t := p.state, p.topic
+	return PartitionState{
+		TopicPartition: p.tp(), TopicID: t.ID,
+		Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.Version, ControllerEpoch: s.ControllerEpoch,
+		ISR: slices.Clone(s.ISR), ELR: slices.Clone(s.ELR), Replicas: slices.Clone(p.replicas),
+		Adding: slices.Clone(t.Adding[p.index]), Removing: slices.Clone(t.Removing[p.index]),
+		IsNew: p.isNew || p.neverLed(), Recovering: s.Recovering,
+	}
+}
+
+// neverLed: no leader was elected yet, so that there is nothing to have missed.
+func (p *partition) neverLed() bool {
+	return p.state.LeaderEpoch == 0 && p.state.Leader == znode.NoLeader
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-func (c *Controller) topicNames() []string { return sortedKeys(c.topics) }
-
-func (c *Controller) allStates() []PartitionState {
-	var out []PartitionState
-	for _, name := range c.topicNames() {
+// all lists the partitions by topic and number.
+func (c *Controller) all() []*partition {
+	var out []*partition
+	for _, name := range sortedKeys(c.topics) {
 		t := c.topics[name]
-		for _, p := range sortedKeys(t.states) {
-			out = append(out, t.state(p, false))
+		for _, p := range sortedKeys(t.partitions) {
+			out = append(out, t.partitions[p])
 		}
 	}
 	return out
+}
+
+func (c *Controller) find(tp TopicPartition) *partition {
+	t := c.topics[tp.Topic]
+	if t == nil || t.deletion != nil {
+		return nil
+	}
+	return t.partitions[tp.Partition]
 }
 
 // loadTopics reads the topics that are not known yet. One that cannot be read
@@ -50,174 +111,216 @@ func (c *Controller) loadTopics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var fresh []*partition
 	for _, name := range names {
 		if c.topics[name] != nil {
 			continue
 		}
+		t, err := c.loadTopic(ctx, name)
 		var bad *znode.FormatError
-		err := ValidateTopicName(name)
-		if err == nil {
-			_, err = c.loadTopic(ctx, name)
-		}
 		switch {
-		case err == nil, errors.Is(err, znode.ErrNotFound):
+		case err == nil:
+			fresh = append(fresh, c.adopt(t)...)
+		case errors.Is(err, znode.ErrNotFound):
 		case errors.Is(err, ErrInvalidTopic), errors.As(err, &bad), errors.Is(err, ErrInvalidAssignment):
+			c.passed[name] = true
 			c.log.Error("topic is left alone", "topic", name, "error", err)
 		default:
 			return err
 		}
 	}
-	return nil
+	return c.readStates(ctx, fresh)
 }
 
-// loadTopic reads a topic, gives it an id where it has none, and brings its
-// partitions without a state into being. It returns those.
-func (c *Controller) loadTopic(ctx context.Context, name string) (created []int32, err error) {
-	zt, err := c.o.Client.Topic(ctx, name)
-	if err != nil {
-		return nil, err
+// loadTopic reads a topic and gives it an id where it has none.
+func (c *Controller) loadTopic(ctx context.Context, name string) (znode.Topic, error) {
+	if err := ValidateTopicName(name); err != nil {
+		return znode.Topic{}, err
 	}
-	t := &topic{Topic: zt, states: map[int32]znode.PartitionState{}}
+	t, err := c.o.Client.Topic(ctx, name)
+	if err != nil {
+		return t, err
+	}
 	for p, replicas := range t.Partitions {
 		if len(replicas) == 0 {
-			return nil, fmt.Errorf("%w: partition %d of %s has no replica", ErrInvalidAssignment, p, name)
+			return t, fmt.Errorf("%w: partition %d of %s has no replica", ErrInvalidAssignment, p, name)
 		}
 	}
 	if t.ID.IsZero() {
 		t.ID = znode.NewTopicID()
-		if t.Version, err = c.o.Client.SetTopic(ctx, c.fence, t.Topic); err != nil {
-			return nil, err
-		}
+		t.Version, err = c.o.Client.SetTopic(ctx, c.fence, t)
 	}
-	for _, p := range sortedKeys(t.Partitions) {
-		s, err := c.o.Client.PartitionState(ctx, TopicPartition{Topic: name, Partition: p})
+	return t, err
+}
+
+// adopt makes a topic known and returns its partitions, whose states are to be
+// read.
+func (c *Controller) adopt(zt znode.Topic) []*partition {
+	t := &topic{Topic: zt, partitions: map[int32]*partition{}}
+	delete(c.passed, zt.Name)
+	c.topics[zt.Name] = t
+	for _, p := range sortedKeys(zt.Partitions) {
+		t.partitions[p] = newPartition(t, p)
+	}
+	c.watchTopic(t)
+	return slices.Collect(maps.Values(t.partitions))
+}
+
+// watchTopic looks at a topic's node when somebody wrote it: other tools grow
+// topics there.
+func (c *Controller) watchTopic(t *topic) {
+	t.known, t.unwatch = context.WithCancel(c.term)
+	first := true
+	c.o.Client.WatchTopic(t.known, t.Name, func() {
+		if first {
+			first = false
+			return
+		}
+		c.post(func() {
+			if c.topics[t.Name] == t {
+				c.stale[t.Name] = true
+				c.signal(topicsEvent)
+			}
+		})
+	})
+}
+
+// readStates reads the states of partitions; one without a node is new.
+func (c *Controller) readStates(ctx context.Context, partitions []*partition) error {
+	names := make([]TopicPartition, len(partitions))
+	for i, p := range partitions {
+		names[i] = p.tp()
+	}
+	results, err := c.o.Client.PartitionStates(ctx, names)
+	if err != nil {
+		return err
+	}
+	for i, p := range partitions {
+		r := results[i]
 		switch {
-		case errors.Is(err, znode.ErrNotFound):
-			created = append(created, p)
-		case err != nil:
-			return nil, err
+		case errors.Is(r.Err, znode.ErrNotFound):
+			p.exists, p.isNew = false, true
+			p.state = znode.PartitionState{Leader: znode.NoLeader}
+		case r.Err != nil:
+			// Not to be touched: what is in it is not known.
+			c.log.Error("partition is left alone", "topic", p.topic.Name, "partition", p.index, "error", r.Err)
+			c.passed[p.topic.Name] = true
+			delete(p.topic.partitions, p.index)
+			delete(c.dirty, p)
+			continue
 		default:
-			s.ISR = slices.DeleteFunc(s.ISR, func(m replication.Member) bool { return !slices.Contains(t.Partitions[p], m.Broker) })
-			t.states[p] = s
+			p.exists, p.state = true, r.State
 		}
+		p.reread, p.held = false, false
+		c.dirty[p] = true
 	}
-	if err := c.bringUp(ctx, t, created); err != nil {
-		return nil, err
-	}
-	c.topics[name] = t
-	return created, nil
+	return nil
 }
 
-// bringUp writes the first state of new partitions.
-func (c *Controller) bringUp(ctx context.Context, t *topic, partitions []int32) error {
-	var fresh []znode.NewPartition
-	for _, p := range partitions {
-		d := election.Initial(t.Partitions[p], c.live())
-		if d.Leader == election.NoLeader {
-			// Nobody can be in sync with nothing: the first replica will be.
-			d.ISR = t.Partitions[p][:1]
-		}
-		s := znode.PartitionState{Leader: d.Leader, ISR: znode.Members(d.ISR...), ControllerEpoch: c.fence.Epoch}
-		t.states[p] = s
-		fresh = append(fresh, znode.NewPartition{TopicPartition: TopicPartition{Topic: t.Name, Partition: p}, State: s})
-	}
-	return c.o.Client.CreatePartitions(ctx, c.fence, fresh)
-}
-
-// followTopics takes in topics that somebody else created, and stops those whose
-// node somebody removed.
+// followTopics takes in topics that somebody else created or grew, and stops those
+// whose node somebody removed.
 func (c *Controller) followTopics(ctx context.Context) error {
-	if !c.elected.Load() {
-		return nil
-	}
 	names, err := c.o.Client.TopicNames(ctx)
 	if err != nil {
 		return err
 	}
-	for _, name := range c.topicNames() {
-		if !slices.Contains(names, name) {
+	for _, name := range sortedKeys(c.topics) {
+		if t := c.topics[name]; !slices.Contains(names, name) && t.deletion == nil {
 			c.log.Warn("topic vanished without a request to delete it", "topic", name)
-			if err := c.stop(c.topics[name]); err != nil {
+			if err := c.beginDeletion(ctx, t); err != nil {
 				return err
 			}
-			delete(c.topics, name)
 		}
 	}
-	known := maps.Clone(c.topics)
+	if err := c.rereadTopics(ctx); err != nil {
+		return err
+	}
 	if err := c.loadTopics(ctx); err != nil {
 		return err
 	}
-	var states []PartitionState
-	for _, name := range c.topicNames() {
-		if known[name] != nil {
+	c.signal(deletionsEvent) // one of them may have been asked to go already
+	return nil
+}
+
+// rereadTopics brings topics up to date whose node may be another than is known.
+func (c *Controller) rereadTopics(ctx context.Context) error {
+	for name := range c.stale {
+		t := c.topics[name]
+		if t == nil || t.deletion != nil {
+			delete(c.stale, name)
 			continue
 		}
-		if err := c.tellConfig(ctx, znode.Topics, name); err != nil {
+		zt, err := c.o.Client.Topic(ctx, name)
+		var bad *znode.FormatError
+		switch {
+		case errors.Is(err, znode.ErrNotFound):
+		case errors.As(err, &bad):
+			c.log.Error("topic is left as it was", "topic", name, "error", err)
+		case err != nil:
 			return err
-		}
-		for _, p := range sortedKeys(c.topics[name].states) {
-			states = append(states, c.topics[name].state(p, true))
-		}
-	}
-	return c.apply(states)
-}
-
-func (c *Controller) stop(t *topic) error {
-	var partitions []TopicPartition
-	for _, p := range sortedKeys(t.Partitions) {
-		partitions = append(partitions, TopicPartition{Topic: t.Name, Partition: p})
-	}
-	if err := c.o.Sink.(LocalSink).StopPartitions(partitions, true); err != nil {
-		return fmt.Errorf("stop topic %s: %w", t.Name, err)
-	}
-	return nil
-}
-
-// followDeletions carries out every request to delete a topic.
-func (c *Controller) followDeletions(ctx context.Context) error {
-	if !c.elected.Load() {
-		return nil
-	}
-	names, err := c.o.Client.TopicDeletions(ctx)
-	if err != nil {
-		return err
-	}
-	var failed error
-	for _, name := range names {
-		if err := c.finishDeletion(ctx, name); err != nil {
-			if errors.Is(err, znode.ErrFenced) {
+		case zt.Version != t.Version:
+			if err := c.refreshTopic(ctx, t, zt); err != nil {
 				return err
 			}
-			failed = errors.Join(failed, err)
 		}
-	}
-	return failed
-}
-
-// finishDeletion stops a topic and removes its nodes. The request goes last, so
-// that whoever is controller next takes up what was cut short.
-func (c *Controller) finishDeletion(ctx context.Context, name string) error {
-	if c.topics[name] == nil && ValidateTopicName(name) == nil {
-		// A topic that just came may not have been taken in yet.
-		_, err := c.loadTopic(ctx, name)
-		var bad *znode.FormatError
-		if errors.As(err, &bad) || errors.Is(err, ErrInvalidAssignment) {
-			c.topics[name] = &topic{Topic: znode.Topic{Name: name}} // unreadable, but its nodes can go
-		} else if err != nil && !errors.Is(err, znode.ErrNotFound) {
-			return err
+		for _, p := range t.partitions {
+			if p.held {
+				p.held = false
+				c.dirty[p] = true
+			}
 		}
-	}
-	if t := c.topics[name]; t != nil {
-		if err := c.stop(t); err != nil {
-			return err
-		}
-	}
-	if err := c.o.Client.DeleteTopic(ctx, c.fence, name); err != nil {
-		return err
-	}
-	if c.topics[name] != nil {
-		delete(c.topics, name)
-		c.log.Info("topic deleted", "topic", name)
+		delete(c.stale, name)
 	}
 	return nil
+}
+
+// refreshTopic takes a topic over as it stands: its assignment, and partitions that
+// it has grown.
+func (c *Controller) refreshTopic(ctx context.Context, t *topic, zt znode.Topic) error {
+	if zt.ID != t.ID && !zt.ID.IsZero() {
+		// Deleted and created again without us: two topics, one after the other.
+		c.drop(t)
+		return c.readStates(ctx, c.adopt(zt))
+	}
+	zt.ID = t.ID
+	t.Topic = zt
+	var fresh []*partition
+	for _, index := range sortedKeys(zt.Partitions) {
+		p := t.partitions[index]
+		if len(zt.Partitions[index]) == 0 {
+			continue
+		}
+		if p == nil {
+			p = newPartition(t, index)
+			t.partitions[index] = p
+			fresh = append(fresh, p)
+			c.log.Info("topic has grown", "topic", t.Name, "partition", index)
+		}
+		p.replicas = zt.Partitions[index]
+		c.dirty[p] = true
+	}
+	return c.readStates(ctx, fresh)
+}
+
+// drop forgets a topic.
+func (c *Controller) drop(t *topic) {
+	if t.unwatch != nil {
+		t.unwatch()
+	}
+	for _, p := range t.partitions {
+		delete(c.dirty, p)
+	}
+	if c.topics[t.Name] == t {
+		delete(c.topics, t.Name)
+	}
+}
+
+// retryStale reads again what an attempt left unknown.
+func (c *Controller) retryStale(ctx context.Context) error {
+	if len(c.stale) > 0 {
+		if err := c.rereadTopics(ctx); err != nil {
+			return err
+		}
+	}
+	return c.advanceAll(ctx)
 }

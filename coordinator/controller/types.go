@@ -18,19 +18,6 @@ type Sink interface {
 	ConfigChanged(entity znode.EntityType, name string, config map[string]string)
 }
 
-// LocalSink is the Sink of a cluster of one: without Peers it is told what they
-// would be.
-type LocalSink interface {
-	Sink
-	// ApplyPartitions brings the named partitions to the given state.
-	ApplyPartitions([]PartitionState) error
-	// StopPartitions stops serving the partitions and, if remove is set,
-	// deletes their logs. Unknown ones are no error.
-	StopPartitions(partitions []TopicPartition, remove bool) error
-	// BrokersChanged passes on the live brokers, in order of id.
-	BrokersChanged([]znode.Broker)
-}
-
 // Errors of topic operations; the API layer maps them to protocol codes.
 var (
 	ErrNotController            = errors.New("this broker is not the controller")

@@ -111,11 +111,11 @@ func (c *Client) settleBroker(ctx context.Context, path string, content []byte, 
 	return 0, false, nil
 }
 
-// KeepRegistered registers the broker again whenever the Client has a new
-// session, until ctx or the Client ends, and reports each new broker epoch, or
-// why there is none, from its own goroutine. The first registration is the
+// KeepRegistered registers the broker, as self describes it then, again whenever the
+// Client has a new session, until ctx or the Client ends, and reports each new broker
+// epoch, or why there is none, from its own goroutine. The first registration is the
 // caller's, by RegisterBroker.
-func (c *Client) KeepRegistered(ctx context.Context, b Broker, registered func(epoch int64, err error)) {
+func (c *Client) KeepRegistered(ctx context.Context, self func() Broker, registered func(epoch int64, err error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -127,7 +127,7 @@ func (c *Client) KeepRegistered(ctx context.Context, b Broker, registered func(e
 			changed := c.SessionChanged()
 			now := c.Session()
 			if now.Connected && now.ID != session {
-				epoch, err := c.RegisterBroker(ctx, b)
+				epoch, err := c.RegisterBroker(ctx, self())
 				if ctx.Err() != nil || c.ctx.Err() != nil {
 					return
 				}

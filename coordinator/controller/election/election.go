@@ -1,14 +1,12 @@
-// Package election holds the controller's decisions as pure functions: where
-// replicas go and which of them leads. The controller applies them; tests and
-// simulations call them with made-up clusters.
+// Package election says where replicas go, as pure functions. Which of them leads is
+// decided by the strategies of replication.
 package election
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-
-	"tidemark/internal/invariant"
 )
 
 // ErrTooFewBrokers means that a partition needs more replicas than there are
@@ -19,6 +17,8 @@ var ErrTooFewBrokers = errors.New("more replicas than brokers")
 type Placement struct {
 	// Brokers are the candidates; their order decides, so callers sort them.
 	Brokers []int32
+	// Racks are the brokers' racks; nil where they do not count.
+	Racks map[int32]string
 	// First is the number of the first new partition, Count how many there are.
 	First, Count int32
 	// Replicas is the replication factor.
@@ -29,10 +29,7 @@ type Placement struct {
 	Start, Shift int
 }
 
-// AssignReplicas spreads partitions over brokers as Kafka does where racks are
-// unknown (AdminUtils.assignReplicasToBrokersRackUnaware): first replicas go
-// round the brokers, and the others follow at a distance that grows with every
-// round, so that the load of a failed broker falls on all others.
+// AssignReplicas places the replicas of new partitions.
 func AssignReplicas(p Placement) ([][]int32, error) {
 	n := len(p.Brokers)
 	if p.Replicas < 1 || p.Count < 0 || p.First < 0 || p.Start < 0 || p.Shift < 0 {
@@ -41,6 +38,18 @@ func AssignReplicas(p Placement) ([][]int32, error) {
 	if p.Replicas > n {
 		return nil, fmt.Errorf("%w: %d replicas, %d brokers", ErrTooFewBrokers, p.Replicas, n)
 	}
+	if len(p.Racks) > 0 {
+		return p.overRacks(), nil
+	}
+	return p.overBrokers(), nil
+}
+
+// overBrokers spreads partitions over brokers as Kafka does where racks are
+// unknown (AdminUtils.assignReplicasToBrokersRackUnaware): first replicas go
+// round the brokers, and the others follow at a distance that grows with every
+// round, so that the load of a failed broker falls on all others.
+func (p Placement) overBrokers() [][]int32 {
+	n := len(p.Brokers)
 	out := make([][]int32, 0, p.Count)
 	shift := p.Shift
 	for partition := int(p.First); partition < int(p.First)+int(p.Count); partition++ {
@@ -54,64 +63,57 @@ func AssignReplicas(p Placement) ([][]int32, error) {
 		}
 		out = append(out, replicas)
 	}
-	return out, nil
+	return out
 }
 
-// NoLeader is the leader of a partition that nobody may lead.
-const NoLeader int32 = -1
-
-// State is what an election looks at.
-type State struct {
-	// Replicas are the assigned brokers, preferred first.
-	Replicas []int32
-	// ISR is a subset of Replicas, not empty once the partition ever had one.
-	ISR []int32
-	// Live are the brokers that can lead.
-	Live []int32
-}
-
-// Decision is who leads from now on.
-type Decision struct {
-	// Leader is NoLeader when no member of the ISR is live.
-	Leader int32
-	// ISR holds the live members of the old ISR; the old ISR unchanged where
-	// none is live, since they alone may have every acknowledged record.
-	ISR []int32
-}
-
-// Clean elects the first replica, in order of assignment, that is live and in
-// the ISR (PartitionLeaderElectionAlgorithms.offlinePartitionLeaderElection
-// without unclean election). It never elects a replica that may lack
-// acknowledged records.
-func Clean(s State) Decision {
-	for _, r := range s.ISR {
-		invariant.Check(slices.Contains(s.Replicas, r), "ISR %v holds %d, which is not assigned %v", s.ISR, r, s.Replicas)
+// overRacks spreads replicas over racks first (assignReplicasToBrokersRackAware):
+// brokers take turns by rack, and a follower whose rack, or broker, has a replica
+// while others have none is passed over.
+func (p Placement) overRacks() [][]int32 {
+	brokers := p.alternate()
+	n := len(brokers)
+	racks := map[string]bool{}
+	for _, b := range brokers {
+		racks[p.Racks[b]] = true
 	}
-	var isr []int32
-	for _, r := range s.ISR {
-		if slices.Contains(s.Live, r) {
-			isr = append(isr, r)
+	out := make([][]int32, 0, p.Count)
+	shift := p.Shift
+	for partition := int(p.First); partition < int(p.First)+int(p.Count); partition++ {
+		if partition > 0 && partition%n == 0 {
+			shift++
+		}
+		first := (partition + p.Start) % n
+		replicas := []int32{brokers[first]}
+		used := map[string]bool{p.Racks[brokers[first]]: true}
+		for k := 0; len(replicas) < p.Replicas; k++ {
+			b := brokers[(first+1+(shift*len(racks)+k)%(n-1))%n]
+			if used[p.Racks[b]] && len(used) < len(racks) || slices.Contains(replicas, b) {
+				continue
+			}
+			replicas = append(replicas, b)
+			used[p.Racks[b]] = true
+		}
+		out = append(out, replicas)
+	}
+	return out
+}
+
+// alternate lists the brokers so that neighbours are of different racks
+// (getRackAlternatedBrokerList): one of each rack, in order of rack, then the next of
+// each.
+func (p Placement) alternate() []int32 {
+	byRack := map[string][]int32{}
+	for _, b := range p.Brokers {
+		byRack[p.Racks[b]] = append(byRack[p.Racks[b]], b)
+	}
+	names := slices.Sorted(maps.Keys(byRack))
+	var out []int32
+	for i := 0; len(out) < len(p.Brokers); i++ {
+		for _, rack := range names {
+			if list := byRack[rack]; i < len(list) {
+				out = append(out, list[i])
+			}
 		}
 	}
-	for _, r := range s.Replicas {
-		if slices.Contains(isr, r) {
-			return Decision{Leader: r, ISR: isr}
-		}
-	}
-	return Decision{Leader: NoLeader, ISR: s.ISR}
-}
-
-// Initial chooses the leader of a new partition: all live replicas are in sync,
-// for there is nothing to have missed (OnlinePartition of a NewPartition).
-func Initial(replicas, live []int32) Decision {
-	d := Decision{Leader: NoLeader}
-	for _, r := range replicas {
-		if slices.Contains(live, r) {
-			d.ISR = append(d.ISR, r)
-		}
-	}
-	if len(d.ISR) > 0 {
-		d.Leader = d.ISR[0]
-	}
-	return d
+	return out
 }

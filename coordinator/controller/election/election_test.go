@@ -64,28 +64,3 @@ func TestAssignmentProperties(t *testing.T) {
 		}
 	})
 }
-
-func TestCleanElectionNeverLeavesTheISR(t *testing.T) {
-	for name, c := range map[string]struct {
-		state State
-		want  Decision
-	}{
-		"the leader died":                          {State{[]int32{1, 2, 3}, []int32{1, 2, 3}, []int32{2, 3}}, Decision{2, []int32{2, 3}}},
-		"order of assignment, not of ISR":          {State{[]int32{3, 1, 2}, []int32{1, 2, 3}, []int32{1, 2, 3}}, Decision{3, []int32{1, 2, 3}}},
-		"a live replica outside the ISR is no use": {State{[]int32{1, 2, 3}, []int32{1}, []int32{2, 3}}, Decision{NoLeader, []int32{1}}},
-		"nobody lives":                             {State{[]int32{1, 2}, []int32{1, 2}, nil}, Decision{NoLeader, []int32{1, 2}}},
-	} {
-		if diff := cmp.Diff(c.want, Clean(c.state)); diff != "" {
-			t.Errorf("%s: decision differs (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-func TestInitialLeader(t *testing.T) {
-	if diff := cmp.Diff(Decision{2, []int32{2, 3}}, Initial([]int32{1, 2, 3}, []int32{3, 2})); diff != "" {
-		t.Errorf("decision differs (-want +got):\n%s", diff)
-	}
-	if got := Initial([]int32{1}, nil); got.Leader != NoLeader || len(got.ISR) != 0 {
-		t.Errorf("nobody live: %+v, want no leader and an empty ISR", got)
-	}
-}

@@ -1,0 +1,282 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tidemark/coordinator/znode"
+)
+
+// deletion is a topic's that is under way: its replicas are being stopped.
+type deletion struct {
+	// pending are brokers that have not stopped a replica yet, by partition; gone
+	// those that left without having done so.
+	pending map[int32]map[int32]bool
+	gone    map[int32][]int32
+}
+
+// abandon goes on without a broker; its replicas are stray until it is back.
+func (d *deletion) abandon(id int32) {
+	if d == nil {
+		return
+	}
+	for index, brokers := range d.pending {
+		if brokers[id] {
+			delete(brokers, id)
+			d.gone[index] = append(d.gone[index], id)
+		}
+	}
+}
+
+func (d *deletion) done() bool {
+	for _, brokers := range d.pending {
+		if len(brokers) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// DeleteTopic deletes the topic of that name and returns once its nodes are gone.
+func (c *Controller) DeleteTopic(ctx context.Context, name string) error {
+	_, err := c.deleteTopic(ctx, func() *topic { return c.topics[name] }, fmt.Errorf("%w: %s", ErrUnknownTopic, name))
+	return err
+}
+
+// DeleteTopicID deletes the topic with that id and returns its name.
+func (c *Controller) DeleteTopicID(ctx context.Context, id znode.TopicID) (name string, err error) {
+	return c.deleteTopic(ctx, func() *topic {
+		for _, t := range c.topics {
+			if t.ID == id {
+				return t
+			}
+		}
+		return nil
+	}, fmt.Errorf("%w: %s", ErrUnknownTopicID, id))
+}
+
+func (c *Controller) deleteTopic(ctx context.Context, find func() *topic, unknown error) (name string, err error) {
+	type begun struct {
+		name string
+		gone context.Context
+		term context.Context
+	}
+	b, err := inOffice(c, ctx, func(ctx context.Context) (begun, error) {
+		t := find()
+		if t == nil || t.deletion != nil {
+			return begun{}, unknown
+		}
+		// The request is durable first: a deletion, once begun, is finished. It stays
+		// while the topic is watched, so the end of the watch is the end of the topic.
+		if err := c.o.Client.RequestTopicDeletion(ctx, t.Name); err != nil {
+			return begun{}, err
+		}
+		return begun{t.Name, t.known, c.term}, c.followDeletions(ctx)
+	})
+	if err != nil {
+		return b.name, err
+	}
+	select {
+	case <-b.gone.Done():
+		if b.term.Err() != nil {
+			return b.name, ErrNotController
+		}
+		return b.name, nil
+	case <-ctx.Done():
+		return b.name, ctx.Err()
+	}
+}
+
+// followDeletions begins every deletion that was asked for, and ends those whose
+// replicas are stopped.
+func (c *Controller) followDeletions(ctx context.Context) error {
+	names, err := c.o.Client.TopicDeletions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		t := c.topics[name]
+		if t == nil {
+			if err := c.deleteUnknown(ctx, name); err != nil {
+				return err
+			}
+			continue
+		}
+		if t.deletion == nil {
+			if t.reassigning() {
+				c.log.Info("deletion waits for a reassignment", "topic", name)
+				continue
+			}
+			if err := c.beginDeletion(ctx, t); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range sortedKeys(c.topics) {
+		if t := c.topics[name]; t.deletion != nil && t.deletion.done() {
+			if err := c.endDeletion(ctx, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteUnknown removes the nodes of a topic that is not there, or that nobody can
+// read.
+func (c *Controller) deleteUnknown(ctx context.Context, name string) error {
+	if !c.passed[name] {
+		if t, err := c.loadTopic(ctx, name); err == nil {
+			// It just came: it is taken in, and deleted in order.
+			if err := c.readStates(ctx, c.adopt(t)); err != nil {
+				return err
+			}
+			c.signal(deletionsEvent)
+			return nil
+		}
+	}
+	if err := c.o.Client.DeleteTopic(ctx, c.fence, name); err != nil {
+		return err
+	}
+	delete(c.passed, name)
+	return nil
+}
+
+// beginDeletion tells all brokers that the topic is gone, and those with replicas to
+// delete them.
+func (c *Controller) beginDeletion(ctx context.Context, t *topic) error {
+	t.deletion = &deletion{map[int32]map[int32]bool{}, map[int32][]int32{}}
+	for _, index := range sortedKeys(t.partitions) {
+		p := t.partitions[index]
+		delete(c.dirty, p)
+		for _, b := range c.brokers {
+			b.sender.vanish(p.key(), p.view())
+		}
+		t.deletion.pending[index] = map[int32]bool{}
+		for _, id := range p.replicas {
+			if c.brokers[id] == nil {
+				t.deletion.gone[index] = append(t.deletion.gone[index], id)
+				continue
+			}
+			t.deletion.pending[index][id] = true
+			c.stopDeleted(t, p, id)
+		}
+	}
+	c.log.Info("topic is being deleted", "topic", t.Name)
+	if t.deletion.done() {
+		return c.endDeletion(ctx, t)
+	}
+	return nil
+}
+
+func (c *Controller) stopDeleted(t *topic, p *partition, id int32) {
+	d := t.deletion
+	s := c.brokers[id].sender
+	s.remove(p.key(), StopPartition{TopicPartition: p.tp(), TopicID: t.ID, LeaderEpoch: EpochDuringDelete, Delete: true}, func(err error) {
+		c.post(func() {
+			if b := c.brokers[id]; b == nil || b.sender != s || !d.pending[p.index][id] {
+				return // it left meanwhile: the replica is stray
+			}
+			delete(d.pending[p.index], id)
+			if err != nil {
+				d.gone[p.index] = append(d.gone[p.index], id)
+			}
+			if d.done() {
+				c.signal(deletionsEvent)
+			}
+		})
+	})
+}
+
+// endDeletion notes who has a replica still, and removes the nodes. The request goes
+// last, so that whoever is controller next takes up what was cut short.
+func (c *Controller) endDeletion(ctx context.Context, t *topic) error {
+	stray := znode.Stray{Topic: t.Name, ID: t.ID, Replicas: map[int32][]int32{}}
+	for index, brokers := range t.deletion.gone {
+		if len(brokers) > 0 {
+			stray.Replicas[index] = slices.Sorted(slices.Values(brokers))
+		}
+	}
+	if len(stray.Replicas) > 0 {
+		if err := c.o.Client.SetStray(ctx, c.fence, stray); err != nil {
+			return err
+		}
+	}
+	if err := c.o.Client.DeleteTopic(ctx, c.fence, t.Name); err != nil {
+		return err
+	}
+	if len(stray.Replicas) > 0 {
+		c.strays = append(slices.DeleteFunc(c.strays, func(s znode.Stray) bool { return s.ID == t.ID }), stray)
+		if err := c.tellStrays(ctx); err != nil {
+			return err
+		}
+	}
+	c.drop(t)
+	c.forgetTopic(t.Name)
+	c.log.Info("topic deleted", "topic", t.Name)
+	return nil
+}
+
+// loadStrays reads the replicas that brokers still have of deleted topics.
+func (c *Controller) loadStrays(ctx context.Context) error {
+	strays, err := c.o.Client.Strays(ctx)
+	var bad *znode.FormatError
+	if errors.As(err, &bad) {
+		c.log.Error("stray replicas are left alone", "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.strays = strays
+	return c.tellStrays(ctx)
+}
+
+// tellStrays has brokers that are back delete what they missed the deletion of.
+func (c *Controller) tellStrays(context.Context) error {
+	for _, s := range c.strays {
+		for _, index := range sortedKeys(s.Replicas) {
+			for _, id := range s.Replicas[index] {
+				if b := c.brokers[id]; b != nil {
+					c.stopStray(b, s, index)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Controller) stopStray(b *broker, s znode.Stray, index int32) {
+	tp := TopicPartition{Topic: s.Topic, Partition: index}
+	b.sender.remove(key{s.ID, tp}, StopPartition{TopicPartition: tp, TopicID: s.ID, LeaderEpoch: EpochDuringDelete, Delete: true}, func(err error) {
+		if err != nil {
+			return // its directory is offline: the next life of the broker is asked again
+		}
+		c.post(func() { c.strayGone(b, s.ID, index) })
+	})
+}
+
+// strayGone takes a replica that is deleted out of the list.
+func (c *Controller) strayGone(b *broker, id znode.TopicID, index int32) {
+	if !c.elected.Load() || c.brokers[b.ID] != b {
+		return
+	}
+	for i := range c.strays {
+		s := &c.strays[i]
+		if s.ID != id {
+			continue
+		}
+		s.Replicas[index] = without(s.Replicas[index], []int32{b.ID})
+		if len(s.Replicas[index]) == 0 {
+			delete(s.Replicas, index)
+		}
+		if err := c.o.Client.SetStray(c.term, c.fence, *s); err != nil {
+			c.settled(0, "note that a stray replica is gone", err)
+		} else if len(s.Replicas) == 0 {
+			c.strays = slices.Delete(c.strays, i, i+1)
+		}
+		return
+	}
+}
