@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/coordinator/txn"
 	"tidemark/protocol/wire"
 )
 
@@ -27,7 +28,26 @@ func apiVersions(s *Server, req *kmsg.ApiVersionsRequest) kmsg.Response {
 			resp.ApiKeys = append(resp.ApiKeys, advertised(&s.table[i]))
 		}
 	}
+	if req.Version >= 3 {
+		addFeatures(resp, req.Version)
+	}
 	return resp
+}
+
+// addFeatures says that transactions are of version 2 (KIP-890): a producer has
+// another epoch for each, and its partitions join by being written to. It is in force
+// from the first day and has no switch. Clients of version 3 take a minimum of 0 for an
+// error (KAFKA-17011).
+func addFeatures(resp *kmsg.ApiVersionsResponse, version int16) {
+	supported := kmsg.NewApiVersionsResponseSupportedFeature()
+	supported.Name, supported.MaxVersion = "transaction.version", txn.EpochBump
+	if version < 4 {
+		supported.MinVersion = 1
+	}
+	finalized := kmsg.NewApiVersionsResponseFinalizedFeature()
+	finalized.Name, finalized.MinVersionLevel, finalized.MaxVersionLevel = supported.Name, supported.MinVersion, supported.MaxVersion
+	resp.SupportedFeatures, resp.FinalizedFeatures = append(resp.SupportedFeatures, supported), append(resp.FinalizedFeatures, finalized)
+	resp.FinalizedFeaturesEpoch = 0
 }
 
 func advertised(r *row) kmsg.ApiVersionsResponseApiKey {

@@ -15,11 +15,12 @@ import (
 	"tidemark/protocol/wire"
 )
 
-// Produce (0), versions 3 to 11: one batch per partition, written as it came.
+// Produce (0), versions 3 to 12: one batch per partition, written as it came.
 // 3 brought batches of magic 2, 5 the log start offset in the response, 7 zstd,
 // 8 errors per record (KIP-467), 9 tagged fields, 10 the current leader
-// (KIP-951), 11 nothing (KIP-890 part 1). Versions 0 to 2 carry message sets and
-// are refused by the table.
+// (KIP-951), 11 an error code of transactions, 12 partitions that join a transaction
+// by being written to (KIP-890). Versions 0 to 2 carry message sets and are refused by
+// the table.
 
 const (
 	// firstZstdProduce is the version from which zstd batches are taken.

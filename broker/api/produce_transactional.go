@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"tidemark/broker/replica"
@@ -33,14 +34,33 @@ const (
 
 var errNoTransactionalID = errors.Join(errors.New("a transactional batch without a transactional id"), commitlog.ErrInvalidTxnState)
 
-// verify begins the verification of the batches that need it and waits for the
-// coordinator. Those of a request without a transactional id are refused one by one.
+// verify has the coordinator asked about the batches that need it, and waits for the
+// answer; also for the end of the producer's transaction before, whose marker makes the
+// verification void that it finds under way.
 func (p *produce) verify() {
 	if p.txnID == nil {
+		return // such batches are refused one by one
+	}
+	for waited := time.Duration(0); ; waited += concurrentPause {
+		asked, q := p.question()
+		if len(asked) == 0 {
+			return
+		}
+		errs := p.server.ask(q)
+		if waited < concurrentWait && slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, txn.ErrConcurrent) }) {
+			p.server.pause(concurrentPause)
+			continue
+		}
+		for i, err := range errs {
+			asked[i].err = verifiedError(err, p.call.header.Version)
+		}
 		return
 	}
-	q := txns.Question{Add: p.call.header.Version >= firstAddingProduce}
-	var asked []*producePart
+}
+
+// question begins the verification of the batches that need it.
+func (p *produce) question() (asked []*producePart, q txns.Question) {
+	q.Add = p.call.header.Version >= firstAddingProduce
 	for i := range p.parts {
 		part := &p.parts[i]
 		b := part.batch
@@ -59,28 +79,20 @@ func (p *produce) verify() {
 		q.Partitions = append(q.Partitions, txn.Partition{Topic: part.partition.Topic.Name, Index: part.index})
 		asked = append(asked, part)
 	}
-	if len(asked) == 0 {
-		return
-	}
-	for i, err := range p.server.ask(q) {
-		asked[i].err = verifiedError(err, p.call.header.Version)
-	}
+	return asked, q
 }
 
-// ask puts the question to the coordinator and waits for the answer, also for the end
-// of the producer's transaction before.
+// ask puts the question to the coordinator and waits for the answer.
 func (s *Server) ask(q txns.Question) []error {
-	for waited := time.Duration(0); ; waited += concurrentPause {
-		answers := make(chan []error, 1)
-		s.o.Txns.Ask(q, func(errs []error) { answers <- errs })
-		errs := <-answers
-		if !errors.Is(errs[0], txn.ErrConcurrent) || waited >= concurrentWait {
-			return errs
-		}
-		pause := make(chan struct{})
-		s.o.Clock.AfterFunc(concurrentPause, func() { close(pause) })
-		<-pause
-	}
+	answers := make(chan []error, 1)
+	s.o.Txns.Ask(q, func(errs []error) { answers <- errs })
+	return <-answers
+}
+
+func (s *Server) pause(d time.Duration) {
+	over := make(chan struct{})
+	s.o.Clock.AfterFunc(d, func() { close(over) })
+	<-over
 }
 
 // verifiedError is what a producer is told of a coordinator's answer to the leader.

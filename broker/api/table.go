@@ -25,7 +25,7 @@ type row struct {
 
 // table is every API served, by key. A handler reaches it through its Server.
 var table = named([]row{
-	{key: 0, min: 3, max: 11, handle: handleProduce,
+	{key: 0, min: 3, max: 12, handle: handleProduce,
 		note: "0–2 are advertised, because librdkafka before 2.11.1 stops compressing without them, and refused"},
 	{key: 1, min: 4, max: 17, handle: handleFetch, note: "topic ids from 13; no fetch sessions"},
 	{key: 2, min: 1, max: 9, handle: body(listOffsets)},
@@ -51,9 +51,9 @@ var table = named([]row{
 	{key: 23, min: 2, max: 4, handle: body(offsetForLeaderEpoch)},
 	{key: 24, min: 0, max: 5, handle: later(addPartitionsToTxn)},
 	{key: 25, min: 0, max: 4, handle: later(addOffsetsToTxn)},
-	{key: 26, min: 0, max: 4, handle: later(endTxn)},
+	{key: 26, min: 0, max: 5, handle: later(endTxn)},
 	{key: 27, min: 1, max: 2, handle: later(writeTxnMarkers)},
-	{key: 28, min: 0, max: 4, handle: later(txnOffsetCommit)},
+	{key: 28, min: 0, max: 5, handle: later(txnOffsetCommit)},
 	{key: 32, min: 0, max: 4, handle: body(describeConfigs)},
 	{key: 33, min: 0, max: 2, handle: body(alterConfigs)},
 	{key: 35, min: 0, max: 4, handle: body(describeLogDirs)},

@@ -110,7 +110,7 @@ func (c *Coordinator) writeMarker(m *Marker, at txn.Partition, done func(error))
 		done(replica.ErrUnknownPartition)
 		return
 	}
-	info, moved, err := appendMarker(p, end, m.Version >= txn.EpochBump)
+	info, moved, err := p.AppendMarker(end, m.Version >= txn.EpochBump)
 	if err != nil {
 		done(err)
 		return
@@ -123,10 +123,6 @@ func (c *Coordinator) writeMarker(m *Marker, at txn.Partition, done func(error))
 	if !w.TryComplete() {
 		c.watches.Park(w, c.o.Config.Groups.CommitTimeout, &p.Changed)
 	}
-}
-
-func appendMarker(p *replica.Partition, m record.EndTxnMarker, _ bool) (commitlog.AppendInfo, bool, error) {
-	return p.Append(m.Batch(), replica.AckAll, commitlog.Coordinator)
 }
 
 // markerWait waits until a marker is committed; it is a purgatory.Operation.
