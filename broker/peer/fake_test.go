@@ -23,6 +23,9 @@ type fakeBroker struct {
 	listen net.Listener
 	handle func(*fakeConn)
 
+	end   chan struct{}
+	ended sync.Once
+
 	mu    sync.Mutex
 	conns []net.Conn
 	done  sync.WaitGroup
@@ -33,6 +36,8 @@ type fakeConn struct {
 	net.Conn
 	t      testing.TB
 	number int // of the connection, from 0
+	// end is closed when the broker ends.
+	end <-chan struct{}
 }
 
 // request is one request as it arrived.
@@ -53,7 +58,7 @@ func newFake(t testing.TB, id int32, handle func(*fakeConn)) *fakeBroker {
 }
 
 func serveFake(t testing.TB, id int32, l net.Listener, handle func(*fakeConn)) *fakeBroker {
-	f := &fakeBroker{t: t, listen: l, handle: handle}
+	f := &fakeBroker{t: t, listen: l, handle: handle, end: make(chan struct{})}
 	f.at = Broker{ID: id, Host: "127.0.0.1", Port: int32(l.Addr().(*net.TCPAddr).Port)}
 	f.done.Add(1)
 	go f.accept()
@@ -74,7 +79,7 @@ func (f *fakeBroker) accept() {
 		f.done.Add(1)
 		go func() {
 			defer f.done.Done()
-			f.handle(&fakeConn{conn, f.t, number})
+			f.handle(&fakeConn{conn, f.t, number, f.end})
 			_ = conn.Close() // the handler may have closed it
 		}()
 	}
@@ -82,6 +87,7 @@ func (f *fakeBroker) accept() {
 
 // close ends the broker with all its connections.
 func (f *fakeBroker) close() {
+	f.ended.Do(func() { close(f.end) })
 	_ = f.listen.Close() // twice where a test closed it
 	f.mu.Lock()
 	for _, c := range f.conns {

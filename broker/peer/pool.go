@@ -94,7 +94,8 @@ func (o Options) withDefaults() Options {
 // the controller waiting. Calls of one purpose to one broker go one after the
 // other, in any order; the methods block until the answer is there, its time is
 // over, ctx ends or the pool is closed. A call that got no answer is not
-// repeated, and its connection is closed.
+// repeated, and its connection is closed; what it asked for may still be done,
+// after what the next call asks for.
 //
 // A Pool is safe for concurrent use. It has no goroutine of its own.
 type Pool struct {

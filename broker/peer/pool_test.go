@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -269,6 +270,41 @@ func TestRestartedPeer(t *testing.T) {
 	serveFake(t, 2, l, obey)
 	if _, err := p.UpdateMetadata(background, 2, UpdateMetadata{}); err != nil {
 		t.Errorf("the first call after the restart: %v", err)
+	}
+}
+
+// TestUnaskedBytes: a connection with bytes on it that nobody asked for is given
+// up before they are taken for an answer.
+func TestUnaskedBytes(t *testing.T) {
+	fake := newFake(t, 2, func(c *fakeConn) {
+		for r, ok := c.next(); ok; r, ok = c.next() {
+			var frame bytes.Buffer
+			out := wire.NewResponse(r.Header, emptyResponse(r))
+			_, _ = out.WriteTo(&frame) // memory
+			out.Release()
+			_, _ = c.Write(append(frame.Bytes(), frame.Bytes()...)) // in one segment
+		}
+	})
+	p := newTestPool(t, Options{}, fake)
+	for range 3 {
+		if _, err := p.UpdateMetadata(background, 2, UpdateMetadata{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := fake.connections(); n != 3 {
+		t.Errorf("%d connections, want one for each call", n)
+	}
+}
+
+// TestPeerThatDoesNotRead: a request that does not fit into the buffers between
+// is given up in time.
+func TestPeerThatDoesNotRead(t *testing.T) {
+	fake := newFake(t, 2, func(c *fakeConn) { var one [1]byte; _, _ = c.Read(one[:]); <-c.end })
+	p := newTestPool(t, Options{ControlTimeout: 500 * time.Millisecond}, fake)
+	_, err := p.StopReplica(background, 2, StopReplica{Partitions: []StopPartition{{Topic: strings.Repeat("t", 16<<20)}}})
+	var call *CallError
+	if !errors.Is(err, ErrNoAnswer) || !errors.As(err, &call) || !call.Sent {
+		t.Errorf("got %v, want no answer to a request that may have arrived", err)
 	}
 }
 
