@@ -82,9 +82,9 @@ var arrows = map[string][]string{
 	"broker/txns": {"broker/api/codec", "broker/config", "broker/groups", "broker/metadata", "broker/purgatory", "broker/replica", "commitlog", "coordinator/shard",
 		"coordinator/txn", "coordinator/znode", "protocol/record", "internal/clock"},
 	"broker/api/codec": {"coordinator/group", "coordinator/txn", "internal/invariant"},
-	"broker/api": {"replication", "broker/groups", "broker/txns", "coordinator/group", "coordinator/shard", "coordinator/txn", "protocol/wire", "protocol/record", "broker/replica", "broker/metadata", "broker/config", "broker/network", "broker/purgatory",
+	"broker/api": {"replication", "broker/peer", "broker/groups", "broker/txns", "coordinator/group", "coordinator/shard", "coordinator/txn", "protocol/wire", "protocol/record", "broker/replica", "broker/metadata", "broker/config", "broker/network", "broker/purgatory",
 		"commitlog", "engines", "coordinator/controller", "coordinator/znode", "internal/clock", "internal/invariant"},
-	"broker": {"broker/...", "coordinator/...", "engines", "internal/..."},
+	"broker": {"broker/...", "coordinator/...", "engines", "internal/...", "protocol/wire", "replication", "replication/catalog"},
 
 	"bench/calibrate":        {"internal/loopback", "bench/result", "bench/schedule", "protocol/record"},
 	"bench/driver":           {"internal/loopback", "bench/schedule", "bench/workload", "commitlog", "engines", "protocol/record", "internal/vfs", "internal/clock"},
