@@ -138,8 +138,13 @@ func (g *ghost) remembers(b *broker) {
 }
 
 // joins ends a replica's excuse once it follows the lineage that gave records up
-// and has nothing of another in its log.
+// and has nothing of another in its log. A leader that was replaced before it took
+// office follows nobody: what it appends until it hears of its successor is a
+// lineage of its own, and begins where the records were lost.
 func (g *ghost) joins(b *broker) {
+	if b.role == replication.Leader && b.epoch != g.w.zk.state.leaderEpoch {
+		return
+	}
 	at := g.excused[b.end]
 	if at != everything && b.epoch >= g.declaredEpoch && (b.log.end() <= at || g.agreement(b) == b.log.end()) {
 		g.excused[b.end] = everything
@@ -158,6 +163,10 @@ func (g *ghost) reckon() {
 		g.acked[i].excused = true
 	}
 }
+
+// gaveUp says that records were given up, or will be by the next leader that takes
+// office.
+func (g *ghost) gaveUp() bool { return g.declared > 0 || g.exceeded || g.unclean }
 
 // declare gives up what the new leader does not have: an unclean election, or
 // one after faults that exceeded the promise.
@@ -253,7 +262,7 @@ func (w *world) onOffice(b *broker, s *partitionState) {
 	g := &w.ghost
 	w.chase(b)
 	if s.leaderEpoch != w.zk.state.leaderEpoch { // it was replaced before it began
-		if at := g.agreement(b); (g.unclean || g.exceeded || g.declared > 0) && at < int64(len(g.committed)) {
+		if at := g.agreement(b); g.gaveUp() && at < int64(len(g.committed)) {
 			g.excused[b.end] = min(g.excused[b.end], at)
 		}
 		return

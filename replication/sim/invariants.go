@@ -214,7 +214,7 @@ func (g *ghost) noZombie(b *broker, a *ack) {
 	if !g.w.bound() || b.epoch >= s.leaderEpoch || s.leader == replication.NoBroker {
 		return
 	}
-	if g.declared > 0 || g.unclean || g.exceeded {
+	if g.gaveUp() {
 		a.excused = true // its own promise ended with that election
 		return
 	}

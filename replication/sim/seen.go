@@ -19,7 +19,7 @@ func (w *world) onSeen(c *client, j *job) {
 		if g.entries[e.id].offset != at {
 			w.violate("I13", "a consumer reads at offset %d a record that was appended at %d", at, g.entries[e.id].offset)
 		}
-		if !w.bound() || g.declared > 0 && j.epoch < w.zk.state.leaderEpoch {
+		if !w.bound() || g.gaveUp() && j.epoch < w.zk.state.leaderEpoch {
 			continue // a deposed leader, after an election that gave records up
 		}
 		switch {
@@ -39,14 +39,17 @@ func (w *world) onSeen(c *client, j *job) {
 
 // onDisappeared is I12 for a consumer past the end of the log.
 func (w *world) onDisappeared(c *client, j *job) {
-	if w.bound() && w.ghost.declared == 0 && !w.ghost.exceeded && !w.ghost.unclean {
+	if w.bound() && !w.ghost.gaveUp() {
 		w.violate("I12", "a consumer at offset %d meets a log that ends at %d", c.position, j.logEnd)
 	}
 }
 
-// orderHolds is I14: what was sent after an acknowledgement lies behind it.
+// orderHolds is I14: what was sent after an acknowledgement lies behind it, unless
+// records were given up since, or are about to be: a leader that lost them and was
+// replaced before it took office acknowledges at their offsets, until it hears of
+// that or of its successor.
 func (g *ghost) orderHolds(c *client, offset int64) {
-	if g.w.bound() && c.acks == -1 && g.declared == c.declared && offset <= c.floor {
+	if g.w.bound() && c.acks == -1 && g.declared == c.declared && !g.exceeded && !g.unclean && offset <= c.floor {
 		g.w.violate("I14", "a record sent after offset %d was acknowledged lies at offset %d", c.floor, offset)
 	}
 }
