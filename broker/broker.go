@@ -30,6 +30,8 @@ import (
 	"tidemark/engines"
 	"tidemark/internal/clock"
 	"tidemark/internal/vfs"
+	"tidemark/replication"
+	strategies "tidemark/replication/catalog"
 )
 
 // Options is what a broker is made of.
@@ -38,6 +40,9 @@ type Options struct {
 	Config *config.Broker
 	// Engines are the storage engines that topics may name.
 	Engines engines.Catalog
+	// Strategies are the replication strategies that topics may name; the shipped ones
+	// where it is empty.
+	Strategies replication.Catalog
 	// Logger gets what happens; nil discards it.
 	Logger *slog.Logger
 	// Clock is the machine's when nil.
@@ -60,6 +65,7 @@ type Broker struct {
 	telemetry  *telemetry
 	zookeeper  *zkserver.Server // nil unless embedded
 	client     *znode.Client
+	lease      *znode.Lease
 	clusterID  string
 	pool       *peer.Pool
 	proposals  *proposals
@@ -89,7 +95,13 @@ func New(o Options) (*Broker, error) {
 	if o.FS == nil {
 		o.FS = vfs.OS{}
 	}
+	if len(o.Strategies.Specs()) == 0 {
+		o.Strategies = strategies.Builtin()
+	}
 	defaults := o.Config.TopicDefaults
+	if _, err := o.Strategies.Find(defaults.Strategy); err != nil {
+		return nil, fmt.Errorf("replication.strategy: %w", err)
+	}
 	if _, err := o.Engines.Append(defaults.AppendEngine); err != nil {
 		return nil, fmt.Errorf("storage.append.engine: %w", err)
 	}
@@ -122,6 +134,8 @@ func (b *Broker) Start(ctx context.Context) error {
 		{"transaction coordinator", b.startTransactions},
 		{"controller", b.startController},
 		{"network", b.serve},
+		{"partitions", b.followOrders},
+		{"controlled shutdown", b.armControlledShutdown},
 	}
 	for _, p := range parts {
 		stop, err := p.start(ctx)

@@ -26,8 +26,12 @@ import (
 	"tidemark/internal/vfs"
 )
 
-// The test binary is a broker process too, for what only a process shows.
-const asProcess = "TIDEMARK_TEST_BROKER_DIR"
+// The test binary is a broker process too, for what only a process shows: in that
+// directory, with those settings as JSON.
+const (
+	asProcess         = "TIDEMARK_TEST_BROKER_DIR"
+	asProcessSettings = "TIDEMARK_TEST_BROKER_SETTINGS"
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(asProcess); dir != "" {
@@ -38,7 +42,13 @@ func TestMain(m *testing.M) {
 }
 
 func runProcess(dir string) {
-	b, err := New(Options{Config: settings(dir), Engines: catalog.Builtin(), Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	var more []string
+	if given := os.Getenv(asProcessSettings); given != "" {
+		if err := json.Unmarshal([]byte(given), &more); err != nil {
+			panic(err)
+		}
+	}
+	b, err := New(Options{Config: settings(dir, more...), Engines: catalog.Builtin(), Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err == nil {
 		err = b.Start(context.Background())
 	}
@@ -189,10 +199,10 @@ type brokerProcess struct {
 	address string
 }
 
-func startProcess(t *testing.T, dir string) *brokerProcess {
+func startProcess(t *testing.T, dir string, env ...string) *brokerProcess {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), asProcess+"="+dir)
+	cmd.Env = append(append(os.Environ(), asProcess+"="+dir), env...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -93,7 +93,11 @@ func (b *Broker) connectZookeeper(ctx context.Context) (undo, error) {
 		b.client.Close()
 		return nil
 	}
+	b.lease = b.client.Lease()
 	if err := b.client.EnsureLayout(ctx); err != nil {
+		return stop, err
+	}
+	if err := b.client.AgreeISRUpdate(ctx, c.Replication.ISRUpdate); err != nil {
 		return stop, err
 	}
 	b.clusterID, err = b.client.ClusterID(ctx)
@@ -103,13 +107,26 @@ func (b *Broker) connectZookeeper(ctx context.Context) (undo, error) {
 // openReplicas locks the log directories and recovers what is in them.
 func (b *Broker) openReplicas(ctx context.Context) (undo, error) {
 	b.pool = peer.NewPool(b.peerOptions())
-	b.proposals = newProposals(b.o.Config.ZookeeperSessionTimeout/3, b.askController)
+	write := b.askController
+	if b.o.Config.Replication.ISRUpdate == config.ISRUpdateZooKeeper {
+		write = b.writeStates
+	}
+	b.proposals = newProposals(b.o.Config.ZookeeperSessionTimeout/3, write)
 	b.replicas = replica.New(b.replicaOptions())
 	b.telemetry.watchLogs(b.replicas)
 	if err := b.replicas.Open(ctx); err != nil {
+		b.pool.Close()
 		return nil, explainLock(err)
 	}
-	return func(context.Context) error { return wrap("close logs", b.replicas.Close(b.presence.brokerEpoch())) }, nil
+	return func(context.Context) error { return b.closeReplicas() }, nil
+}
+
+// closeReplicas ends what goes on with other brokers about replicas, and closes the
+// logs. It is safe to repeat.
+func (b *Broker) closeReplicas() error {
+	b.pool.Close()
+	b.proposals.close()
+	return wrap("close logs", b.replicas.Close(b.presence.brokerEpoch()))
 }
 
 func (b *Broker) replicaOptions() replica.Options {
@@ -125,6 +142,18 @@ func (b *Broker) replicaOptions() replica.Options {
 		HighWatermarkCheckpointInterval: c.HighWatermarkCheckpointInterval,
 		ProducerExpiryCheckInterval:     c.ProducerIDExpirationCheckInterval,
 		Cleaner:                         cleanerOptions(c.Cleaner),
+		Strategies:                      b.o.Strategies,
+		BrokerEpoch:                     func() int64 { return b.presence.brokerEpoch() },
+		Lease:                           b.lease.Holds,
+		LagTimeMax:                      c.Replication.LagTimeMax,
+		Truncation:                      truncation(c.Replication.Truncation),
+		ELR:                             c.Replication.EligibleLeaders,
+		ISR:                             b.proposals,
+		Leaders:                         b.pool,
+		Fetch: replica.FetchOptions{
+			Fetchers: int(c.Replication.Fetchers), MaxBytes: c.Replication.FetchMaxBytes, ResponseMaxBytes: c.Replication.FetchResponseMaxBytes,
+			MinBytes: c.Replication.FetchMinBytes, WaitMax: c.Replication.FetchWaitMax, Backoff: c.Replication.FetchBackoff,
+		},
 	}
 }
 
@@ -133,20 +162,27 @@ func (b *Broker) peerOptions() peer.Options {
 	c := b.o.Config
 	return peer.Options{
 		ClientID: fmt.Sprintf("broker-%d", c.BrokerID), Clock: b.o.Clock,
+		BindAddress:    c.BindAddress,
 		ControlTimeout: c.Leadership.SocketTimeout, FetchTimeout: c.Replication.SocketTimeout,
 	}
 }
 
-// register makes the broker known under its address.
+// register makes the broker known under its address. It ends with the logs, as only
+// then nobody else may have the broker's id.
 func (b *Broker) register(ctx context.Context) (undo, error) {
-	b.presence = newPresence(b.client, b.identity(), b.o.Logger)
-	if err := b.presence.start(ctx); err != nil {
+	p := &presence{client: b.client, self: b.identity, cleanEpoch: b.replicas.CleanEpoch(), changed: b.replicas.BrokerEpochChanged, logger: b.o.Logger}
+	p.epoch.Store(-1)
+	b.presence = p
+	if err := p.start(ctx); err != nil {
 		if errors.Is(err, znode.ErrBrokerIDInUse) {
 			return nil, fmt.Errorf("%w: choose another broker.id (--set broker.id=N)", err)
 		}
 		return nil, err
 	}
-	return b.presence.stop, nil
+	return func(ctx context.Context) error {
+		closed := b.closeReplicas()
+		return errors.Join(closed, p.stop(ctx, b.o.Config.BrokerID))
+	}, nil
 }
 
 // identity is what the metadata store shows of this broker.
@@ -156,10 +192,16 @@ func (b *Broker) identity() znode.Broker {
 	if at == (config.Listener{}) {
 		at = advertise(c.Listener, b.listener.Addr())
 	}
-	return znode.Broker{
+	self := znode.Broker{
 		ID: c.BrokerID, Host: at.Host, Port: at.Port, Endpoints: []string{at.String()},
 		SecurityProtocols: map[string]string{"PLAINTEXT": "PLAINTEXT"}, Rack: c.Rack, Timestamp: b.o.Clock.Now(),
 	}
+	for _, d := range b.replicas.Dirs() {
+		if !d.Offline {
+			self.LogDirs = append(self.LogDirs, d.ID)
+		}
+	}
+	return self
 }
 
 // startGroups makes the coordinator that orders tell of leadership.
@@ -200,8 +242,9 @@ func (b *Broker) startController(ctx context.Context) (undo, error) {
 	control := peer.NewPool(b.peerOptions())
 	b.controller = controller.New(controller.Options{
 		Client: b.client, BrokerID: c.BrokerID, Clock: b.o.Clock, Logger: b.o.Logger,
-		Sink:  &localSink{Orders: b.orders, b: b},
-		Peers: &peers{self: c.BrokerID, orders: b.orders, pool: control},
+		Sink: b.orders, Peers: &peers{self: c.BrokerID, orders: b.orders, pool: control}, Replication: b.strategyOf,
+		AutoRebalance: c.Leadership.Rebalance, ImbalanceInterval: c.Leadership.RebalanceInterval,
+		ImbalancePercent: int(c.Leadership.ImbalancePercent), RequestTimeout: c.Leadership.SocketTimeout,
 	})
 	stop := func(context.Context) error {
 		control.Close() // first, as the controller waits for its calls
@@ -212,7 +255,32 @@ func (b *Broker) startController(ctx context.Context) (undo, error) {
 		control.Close()
 		return nil, err
 	}
+	if b.controller.IsController() {
+		b.awaitOrders(ctx) // so that the first client finds its topics
+	}
 	return stop, nil
+}
+
+// ordersPatience bounds the wait of a start for what the controller has to say.
+const ordersPatience = 10 * time.Second
+
+// awaitOrders waits until what belongs on this broker is here. One without a
+// controller goes on: it serves what it is told to, when it is told.
+func (b *Broker) awaitOrders(ctx context.Context) {
+	patience := time.NewTimer(ordersPatience)
+	defer patience.Stop()
+	select {
+	case <-b.orders.UpToDate():
+	case <-ctx.Done():
+	case <-patience.C:
+		b.o.Logger.Warn("no controller told this broker all that it should serve")
+	}
+}
+
+// followOrders waits for the controller of another broker.
+func (b *Broker) followOrders(ctx context.Context) (undo, error) {
+	b.awaitOrders(ctx)
+	return nil, nil
 }
 
 // parkedGrace is how long a shutdown waits for requests that wait for records

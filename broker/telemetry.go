@@ -40,7 +40,7 @@ func (b *Broker) startTelemetry(context.Context) (undo, error) {
 	if t.listener, err = listen(address, "metrics.listener="); err != nil {
 		return nil, err
 	}
-	server := &http.Server{Handler: t.routes(&b.ready, b.durabilityDebt), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+	server := &http.Server{Handler: t.routes(b), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		ErrorLog: slog.NewLogLogger(b.o.Logger.Handler(), slog.LevelDebug)}
 	served := make(chan struct{})
 	go func() {
@@ -56,7 +56,7 @@ func (b *Broker) startTelemetry(context.Context) (undo, error) {
 	}, nil
 }
 
-func (t *telemetry) routes(ready *atomic.Bool, debt func() int64) http.Handler {
+func (t *telemetry) routes(b *Broker) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -65,15 +65,16 @@ func (t *telemetry) routes(ready *atomic.Bool, debt func() int64) http.Handler {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /debt", func(w http.ResponseWriter, _ *http.Request) {
-		if !ready.Load() {
+		if !b.ready.Load() {
 			http.Error(w, "starting or stopping", http.StatusServiceUnavailable)
 			return
 		}
-		fmt.Fprintln(w, debt()) // For who asks every second: /metrics costs a hundred times that.
+		fmt.Fprintln(w, b.durabilityDebt()) // For who asks every second: /metrics costs a hundred times that.
 	})
+	mux.HandleFunc("GET /partitions", b.servePartitions)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !ready.Load() {
+		if !b.ready.Load() {
 			http.Error(w, "starting or stopping", http.StatusServiceUnavailable)
 			return
 		}

@@ -105,7 +105,7 @@ func (c *Configs) Topic(topic string) replica.TopicConfig {
 func replicaConfig(b *config.Broker, t config.Topic) replica.TopicConfig {
 	r := replica.NewTopicConfig()
 	r.AppendEngine, r.ReadEngine = t.AppendEngine, t.ReadEngine
-	r.MinInsyncReplicas = t.MinInsyncReplicas
+	r.MinInsyncReplicas, r.Strategy, r.UncleanElection = t.MinInsyncReplicas, t.Strategy, t.UncleanElection
 	o := &r.Log
 	o.SegmentBytes = int64(t.SegmentBytes)
 	o.SegmentMs, o.SegmentJitterMs = t.SegmentMs, t.SegmentJitterMs

@@ -20,13 +20,16 @@ import (
 // logDir is one log directory: its lock, its checkpoints and whether it still
 // works. It is safe for concurrent use; mu guards the maps.
 type logDir struct {
-	path    string
-	id      replication.DirID
-	fs      vfs.FS
-	logger  *slog.Logger
-	lock    io.Closer
-	device  *device
-	offline atomic.Bool
+	path string
+	id   replication.DirID
+	// cleanEpoch is the broker epoch that the last process left the directory under;
+	// NoBrokerEpoch where it left no word.
+	cleanEpoch int64
+	fs         vfs.FS
+	logger     *slog.Logger
+	lock       io.Closer
+	device     *device
+	offline    atomic.Bool
 	// failed is called once, after offline was set.
 	failed func(cause error)
 	// full is set from a write that found no room to the next checkpoint that is
@@ -88,7 +91,7 @@ func (d *logDir) load(o *Options) error {
 		}
 	}
 	d.id = meta.DirectoryID
-	if d.clean, _, err = checkpoint.TakeCleanShutdown(d.fs, d.path); err != nil {
+	if d.clean, d.cleanEpoch, err = checkpoint.TakeCleanShutdown(d.fs, d.path); err != nil {
 		return err
 	}
 	d.recoveryPoints = d.read(checkpoint.RecoveryPointFile)

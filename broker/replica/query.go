@@ -143,3 +143,16 @@ func (m *Manager) Dirs() []DirInfo {
 	}
 	return out
 }
+
+// CleanEpoch is the broker epoch under which the last process left every log
+// directory cleanly; NoBrokerEpoch where one of them was not (KIP-966).
+func (m *Manager) CleanEpoch() int64 {
+	epoch := replication.NoBrokerEpoch
+	for i, d := range m.dirs {
+		if d.offline.Load() || !d.clean || i > 0 && d.cleanEpoch != epoch {
+			return replication.NoBrokerEpoch
+		}
+		epoch = d.cleanEpoch
+	}
+	return epoch
+}

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"sync/atomic"
+	"time"
 
 	"tidemark/replication"
 )
@@ -10,6 +11,8 @@ import (
 type Status struct {
 	replication.Status
 	ID
+	// Now is when the followers' LastCaughtUp are to be compared with.
+	Now      time.Duration
 	TopicID  [16]byte
 	Strategy string
 	// Replicas are the assigned ones.
@@ -44,7 +47,7 @@ func (p *Partition) Status() Status {
 	}
 	p.stepping.Lock()
 	defer p.stepping.Unlock()
-	s.Status = p.machine.Status()
+	s.Status, s.Now = p.machine.Status(), p.manager.now()
 	s.Synced = min(max(s.Synced, p.log.RecoveryPoint()), s.LogEndOffset)
 	if a := p.following.asked; a != nil {
 		s.Fetcher = a.state()

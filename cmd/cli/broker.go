@@ -90,7 +90,7 @@ func runBroker(ctx context.Context, app *App, cfg *config.Broker, f brokerFlags)
 	if cfg.AllowOpenListener && !cfg.Listener.Loopback() {
 		logger.Warn("other machines can reach this broker and nobody is authenticated", "listener", cfg.Listener.String())
 	}
-	options := broker.Options{Config: cfg, Engines: app.Engines, Logger: logger}
+	options := broker.Options{Config: cfg, Engines: app.Engines, Strategies: app.Strategies, Logger: logger}
 	if f.powercut != "" {
 		recorder, err := startRecorder(f.powercut, cfg.LogDirs, logger)
 		if err != nil {
