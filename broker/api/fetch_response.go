@@ -69,6 +69,9 @@ func (f *fetch) answer(i int, left int64, empty bool) wire.FetchPartition {
 	if err != nil || a.DivergingEpoch != nil {
 		read.MaxBytes, read.WholeBatch = 0, false
 	}
+	if read.Isolation == replica.ReadCommitted {
+		read.Aborted = new([]commitlog.AbortedTxn)
+	}
 	chunk, offsets, readErr := part.readChunk(read, f.call.header.Version)
 	a.HighWatermark, a.LastStableOffset, a.LogStartOffset = offsets.HighWatermark, offsets.LastStable, offsets.LogStart
 	if err == nil {
@@ -79,10 +82,19 @@ func (f *fetch) answer(i int, left int64, empty bool) wire.FetchPartition {
 		return a
 	}
 	a.Records = chunk
-	if read.Isolation == replica.ReadCommitted {
-		a.Aborted = []wire.AbortedTransaction{}
+	if read.Aborted != nil {
+		a.Aborted = aborted(*read.Aborted)
 	}
 	return a
+}
+
+// aborted is what a reader of committed data is told to skip; it is not null.
+func aborted(txns []commitlog.AbortedTxn) []wire.AbortedTransaction {
+	out := make([]wire.AbortedTransaction, len(txns))
+	for i, t := range txns {
+		out[i] = wire.AbortedTransaction{ProducerID: t.ProducerID, FirstOffset: t.FirstOffset}
+	}
+	return out
 }
 
 // tell puts an error, and who leads instead, into the answer.

@@ -96,7 +96,9 @@ func (m *Manager) adopt(f *foundLog, id ID, c TopicConfig) error {
 	if err != nil && !vfs.IsFull(err) { // What did not fit is made anew, as after an unclean stop.
 		return err
 	}
-	f.log, err = m.openLog(f.dir, id, c, commitlog.OpenState{CleanShutdown: err == nil, RecoveryPoint: end, LogStartOffset: start, FirstDirty: dirty})
+	f.log, err = m.openLog(f.dir, id, c, commitlog.OpenState{
+		CleanShutdown: err == nil, RecoveryPoint: end, LogStartOffset: start, FirstDirty: dirty, HighWatermark: f.dir.highWatermark(id),
+	})
 	return err
 }
 

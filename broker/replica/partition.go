@@ -76,9 +76,9 @@ func (p *Partition) Leader() (broker, leaderEpoch int32) {
 // HighWatermark is the first offset consumers may not read.
 func (p *Partition) HighWatermark() int64 { return p.hw.Load() }
 
-// LastStableOffset bounds read_committed readers. Without transactions it is the
-// high watermark.
-func (p *Partition) LastStableOffset() int64 { return p.hw.Load() }
+// LastStableOffset bounds read_committed readers: where the oldest transaction begins
+// that is open or not replicated to its end, else the high watermark.
+func (p *Partition) LastStableOffset() int64 { return p.log.LastStableOffset(p.hw.Load()) }
 
 // LogStartOffset is the first offset kept.
 func (p *Partition) LogStartOffset() int64 { return p.log.LogStartOffset() }
@@ -272,6 +272,9 @@ type ReadRequest struct {
 	WholeBatch bool
 	// AnyReplica lets a follower answer too (KIP-392).
 	AnyReplica bool
+	// Aborted, where it is not nil, is given the aborted transactions that have
+	// records in the chunk, by where they began; for ReadCommitted.
+	Aborted *[]commitlog.AbortedTxn
 }
 
 // readable says why the partition cannot be read here.
@@ -297,7 +300,7 @@ var NoOffsets = Offsets{HighWatermark: -1, LastStable: -1, LogStart: -1}
 // Offsets returns the current ones.
 func (p *Partition) Offsets() Offsets {
 	hw := p.hw.Load()
-	return Offsets{HighWatermark: hw, LastStable: hw, LogStart: p.log.LogStartOffset()}
+	return Offsets{HighWatermark: hw, LastStable: p.log.LastStableOffset(hw), LogStart: p.log.LogStartOffset()}
 }
 
 // Read returns whole batches from the one that contains the offset on, up to the
@@ -315,17 +318,27 @@ func (p *Partition) Read(r ReadRequest) (chunk engines.Chunk, o Offsets, err err
 	if r.Offset >= bound && r.Offset <= p.log.LogEndOffset() {
 		return nil, o, nil
 	}
-	info, err := p.log.Read(r.Offset, r.MaxBytes, bound, r.WholeBatch)
+	info, err := p.readLog(&r, r.Offset, bound)
 	for err == nil && info.NoRecords && r.Isolation < ReadAll && info.NextOffset < bound {
 		// librdkafka takes a response without a record for one that was too small,
 		// and after ten of them gives up; a segment may have nothing else.
 		info.Chunk.Release()
-		info, err = p.log.Read(info.NextOffset, r.MaxBytes, bound, r.WholeBatch)
+		info, err = p.readLog(&r, info.NextOffset, bound)
 	}
 	if err != nil {
 		return nil, o, p.failed("read", err)
 	}
+	if r.Aborted != nil {
+		*r.Aborted = info.Aborted
+	}
 	return info.Chunk, o, nil
+}
+
+func (p *Partition) readLog(r *ReadRequest, offset, bound int64) (commitlog.ReadInfo, error) {
+	if r.Aborted != nil {
+		return p.log.ReadCommitted(offset, r.MaxBytes, bound, r.WholeBatch)
+	}
+	return p.log.Read(offset, r.MaxBytes, bound, r.WholeBatch)
 }
 
 // Available is the number of bytes that Read would return at most; 0 when the

@@ -157,6 +157,7 @@ func (m *Manager) openFound(c candidate) openResult {
 		CleanShutdown:  c.dir.clean,
 		RecoveryPoint:  c.dir.recoveryPoints[c.id],
 		LogStartOffset: c.dir.logStarts[c.id],
+		HighWatermark:  c.dir.highWatermarks[c.id],
 		FirstDirty:     c.dir.cleaned[c.id],
 	})
 	return openResult{f, err}
