@@ -33,7 +33,7 @@ func seedRequests(c *cluster, version int16) []kmsg.Request {
 		&kmsg.ApiVersionsRequest{ClientSoftwareName: "kgo", ClientSoftwareVersion: "1"},
 		kmsg.NewPtrDescribeClusterRequest(),
 	}
-	seeds = append(seeds, groupSeeds()...)
+	seeds = append(append(seeds, groupSeeds()...), txnSeeds(version)...)
 	seeds = append(seeds, orderSeeds()...)
 	for _, s := range seeds {
 		s.SetVersion(version)
@@ -48,6 +48,7 @@ func fuzzCluster(t testing.TB) *cluster {
 	c.topic("t", 1)
 	c.produce("t", 0, batch(record.None, "a", "b"))
 	c.coordinate(1)
+	c.coordinateTxns()
 	return c
 }
 

@@ -29,12 +29,15 @@ func TestApiVersions(t *testing.T) {
 		if len(resp.ApiKeys) != told {
 			t.Errorf("version %d: %d keys, want %d", version, len(resp.ApiKeys), told)
 		}
+		if version >= 3 {
+			wantFeature(t, resp)
+		}
 		for i, k := range resp.ApiKeys {
 			if i > 0 && k.ApiKey <= resp.ApiKeys[i-1].ApiKey {
 				t.Errorf("key %d comes after %d", k.ApiKey, resp.ApiKeys[i-1].ApiKey)
 			}
-			if k.ApiKey == 0 && (k.MinVersion != 0 || k.MaxVersion != 11) {
-				t.Errorf("Produce %d to %d is advertised, want 0 to 11", k.MinVersion, k.MaxVersion)
+			if k.ApiKey == 0 && (k.MinVersion != 0 || k.MaxVersion != 12) {
+				t.Errorf("Produce %d to %d is advertised, want 0 to 12", k.MinVersion, k.MaxVersion)
 			}
 		}
 	}
@@ -42,6 +45,21 @@ func TestApiVersions(t *testing.T) {
 		req := kmsg.NewPtrApiVersionsRequest()
 		req.Version, req.ClientSoftwareName, req.ClientSoftwareVersion = 3, name, "1"
 		wantCode(t, "client name "+strconv.Quote(name), do[*kmsg.ApiVersionsResponse](c, req).ErrorCode, wire.InvalidRequest)
+	}
+}
+
+// wantFeature expects transactions of version 2 to be in force.
+func wantFeature(t *testing.T, resp *kmsg.ApiVersionsResponse) {
+	t.Helper()
+	if len(resp.SupportedFeatures) != 1 || len(resp.FinalizedFeatures) != 1 || resp.FinalizedFeaturesEpoch != 0 {
+		t.Fatalf("version %d: features %+v, in force %+v since %d", resp.Version, resp.SupportedFeatures, resp.FinalizedFeatures, resp.FinalizedFeaturesEpoch)
+	}
+	supported, finalized := resp.SupportedFeatures[0], resp.FinalizedFeatures[0]
+	if supported.Name != "transaction.version" || supported.MaxVersion != 2 || finalized.Name != supported.Name || finalized.MaxVersionLevel != 2 {
+		t.Errorf("version %d: %+v, in force %+v, want transaction.version 2", resp.Version, supported, finalized)
+	}
+	if lowest := map[bool]int16{true: 1, false: 0}[resp.Version < 4]; supported.MinVersion != lowest || finalized.MinVersionLevel != lowest {
+		t.Errorf("version %d: the lowest is %d and %d, want %d", resp.Version, supported.MinVersion, finalized.MinVersionLevel, lowest)
 	}
 }
 

@@ -159,7 +159,7 @@ func (p *produce) append(part *producePart) {
 	}
 	var info commitlog.AppendInfo
 	var moved bool
-	if part.batch.IsTransactional() {
+	if ofTransaction(part.batch) {
 		info, moved, part.err = p.appendTransactional(part, part.batch)
 	} else {
 		info, moved, part.err = part.partition.Append(part.batch, p.acks, commitlog.Client)

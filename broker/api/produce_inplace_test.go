@@ -118,7 +118,7 @@ func TestInPlaceDeclines(t *testing.T) {
 			t.Errorf("%s: taken %v, answered %v, want it declined", name, taken, !f.waiting())
 		}
 	}
-	for _, v := range []int16{2, 12} {
+	for _, v := range []int16{2, 13} {
 		req := produceRequest(9, 1, "t", 0, longBatch("x"))
 		body := req.AppendTo(nil)
 		f := newFakeRequest(t)

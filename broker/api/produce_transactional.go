@@ -58,13 +58,17 @@ func (p *produce) verify() {
 	}
 }
 
+// ofTransaction says that b is a transaction's data. Control batches are refused as
+// such.
+func ofTransaction(b record.Batch) bool { return b.IsTransactional() && !b.IsControl() }
+
 // question begins the verification of the batches that need it.
 func (p *produce) question() (asked []*producePart, q txns.Question) {
 	q.Add = p.call.header.Version >= firstAddingProduce
 	for i := range p.parts {
 		part := &p.parts[i]
 		b := part.batch
-		if part.err != nil || !b.IsTransactional() {
+		if part.err != nil || !ofTransaction(b) {
 			continue
 		}
 		var needed bool
