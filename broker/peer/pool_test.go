@@ -497,6 +497,29 @@ func TestSetBrokersKeepsWhoStays(t *testing.T) {
 	}
 }
 
+// TestGoneWhileAnswered: the broker goes as its answer is taken; whoever uses the
+// connection then closes it.
+func TestGoneWhileAnswered(t *testing.T) {
+	for range 20 {
+		fake := newFake(t, 2, obey)
+		p := newTestPool(t, Options{}, fake)
+		req := EncodeUpdateMetadata(UpdateMetadata{})
+		_ = p.exchange(background, 2, purpose{kind: orders}, patience, exchange{ // may go well or not
+			request: "UpdateMetadata",
+			encode:  func(to []byte, correlation int32) []byte { return p.formatter.AppendRequest(to, req, correlation) },
+			decode:  func([]byte) error { p.SetBrokers(nil); return nil },
+		})
+		fake.listen.Close()
+		closed := make(chan struct{})
+		go func() { fake.done.Wait(); close(closed) }()
+		select {
+		case <-closed:
+		case <-time.After(patience):
+			t.Fatal("the connection is open")
+		}
+	}
+}
+
 // TestManyCallers: calls of one purpose take turns, and each gets its own answer.
 func TestManyCallers(t *testing.T) {
 	fake := newFake(t, 2, func(c *fakeConn) {
