@@ -95,7 +95,7 @@ func (d *dumper) file(path string) (known bool, err error) {
 		case commitlog.TimeIndexSuffix:
 			return true, d.times(path, base)
 		case commitlog.TxnIndexSuffix:
-			return true, d.transactions(path)
+			return true, d.transactions(path, base)
 		default:
 			return true, d.snapshot(path)
 		}

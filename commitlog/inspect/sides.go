@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -106,23 +105,28 @@ func (d *dumper) times(path string, base int64) error {
 	return nil
 }
 
-// txnEntrySize is the size of an entry of the transaction index: version int16,
-// producer id, first, last and last stable offset int64.
-const txnEntrySize = 34
-
-func (d *dumper) transactions(path string) error {
+// transactions prints a transaction index and holds it against its segment: every
+// entry names a marker.
+func (d *dumper) transactions(path string, base int64) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	for ; len(data) >= txnEntrySize; data = data[txnEntrySize:] {
-		d.line("aborted",
-			field{"version", binary.BigEndian.Uint16(data)}, field{"producerId", int64(binary.BigEndian.Uint64(data[2:]))},
-			field{"firstOffset", int64(binary.BigEndian.Uint64(data[10:]))}, field{"lastOffset", int64(binary.BigEndian.Uint64(data[18:]))},
-			field{"lastStableOffset", int64(binary.BigEndian.Uint64(data[26:]))})
+	entries, err := index.DecodeTransactions(data, base)
+	if err != nil {
+		d.problem("%v", err)
 	}
-	if len(data) > 0 {
-		d.problem("%d bytes after the last entry", len(data))
+	all, err := d.places(path, commitlog.TxnIndexSuffix)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		d.line("aborted",
+			field{"version", 0}, field{"producerId", e.ProducerID}, field{"firstOffset", e.FirstOffset},
+			field{"lastOffset", e.LastOffset}, field{"lastStableOffset", e.LastStableOffset})
+		if p, ok := at(all, e.LastOffset); !ok || p.last != e.LastOffset {
+			d.problem("entry of producer %d: no batch ends at its last offset %d", e.ProducerID, e.LastOffset)
+		}
 	}
 	return nil
 }
