@@ -63,6 +63,9 @@ func (c *Controller) admitAll(ctx context.Context, id int32, proposals []Proposa
 			continue
 		}
 		outcomes[which[i]] = Outcome{nil, p.view()}
+		if p.reassigning() {
+			c.signal(tickEvent) // it may have waited for this
+		}
 	}
 	return outcomes, nil
 }

@@ -32,6 +32,8 @@ type sink struct {
 	configs map[string]map[string]string
 	brokers []int32
 	fail    error
+	// onConfig is called, without the lock, before a configuration is noted.
+	onConfig func(name string, config map[string]string)
 }
 
 func newSink() *sink {
@@ -62,6 +64,12 @@ func (s *sink) StopPartitions(partitions []TopicPartition, remove bool) error {
 }
 
 func (s *sink) ConfigChanged(entity znode.EntityType, name string, config map[string]string) {
+	s.mu.Lock()
+	hear := s.onConfig
+	s.mu.Unlock()
+	if hear != nil {
+		hear(string(entity)+"/"+name, config)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.configs[string(entity)+"/"+name] = config

@@ -103,7 +103,9 @@ func (c *Controller) reshape(p *partition, replicas, adding, removing, target []
 	if next.Leader != znode.NoLeader && !slices.Contains(replicas, next.Leader) {
 		next.Leader = znode.NoLeader // elected anew among who is left
 	}
-	next.LeaderEpoch++
+	if !p.neverLed() {
+		next.LeaderEpoch++ // else its first leader is to be elected still, as one of a new partition
+	}
 	next.ControllerEpoch = c.fence.Epoch
 	return change{p, replicas, adding, removing, target, next}
 }
@@ -295,6 +297,7 @@ func (c *Controller) settledEpoch(p *partition) bool {
 			}
 			if ok && err == nil {
 				p.committed = epoch
+				c.signal(tickEvent)
 			}
 		})
 	})

@@ -97,7 +97,7 @@ func (s *sender) put(k key, view PartitionState, assigned bool, topicVersion int
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := told{view.PartitionEpoch, view.LeaderEpoch, topicVersion, assigned}
-	if s.told[k] == t {
+	if before, ok := s.told[k]; ok && before == t {
 		return
 	}
 	s.queue(k, view, t)
