@@ -221,7 +221,7 @@ func (b *Broker) startGroups(context.Context) (undo, error) {
 func (b *Broker) startTransactions(context.Context) (undo, error) {
 	b.txns = txns.New(txns.Options{
 		BrokerID: b.o.Config.BrokerID, Config: b.o.Config, Replicas: b.replicas, Metadata: b.view, Groups: b.groups,
-		Blocks: b.client, Clock: b.o.Clock, Logger: b.o.Logger,
+		Blocks: b.client, Peers: txnPeers{b.pool}, Clock: b.o.Clock, Logger: b.o.Logger,
 	})
 	return func(context.Context) error {
 		b.txns.Close()
