@@ -25,6 +25,7 @@ func (b *Broker) armControlledShutdown(context.Context) (undo, error) {
 // controller needs to see the broker gone.
 func (b *Broker) giveUpLeadership(ctx context.Context) {
 	o := b.o.Config.Leadership
+	b.orders.Leave()
 	for left := o.ShutdownRetries; ; left-- {
 		remaining, err := b.askToLeave(ctx)
 		if err == nil && remaining == 0 {

@@ -57,6 +57,7 @@ type Orders struct {
 	mu              sync.Mutex
 	controllerEpoch int32 // the highest that ordered anything
 	current         bool  // upToDate is closed
+	leaving         bool
 }
 
 // NewOrders returns an Orders that has heard of nothing.
@@ -68,6 +69,15 @@ func NewOrders(o OrdersOptions) *Orders {
 // UpToDate is closed once a controller has told of the cluster and every replica that
 // belongs on this broker is here.
 func (o *Orders) UpToDate() <-chan struct{} { return o.upToDate }
+
+// Leave is called before the controller is asked for a controlled shutdown: what it
+// takes out of the in-sync set then, it takes out for good. To fetch on would make the
+// leader wait for a broker that is about to stop (Kafka's controller sends StopReplica).
+func (o *Orders) Leave() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.leaving = true
+}
 
 // obey says whether the order is of the latest controller, to this life of the broker.
 // mu is held.
@@ -97,7 +107,11 @@ func (o *Orders) LeaderAndISR(ctx context.Context, r controller.LeaderAndISR) (c
 	o.o.Brokers(r.Live)
 	states := make([]replica.State, 0, len(r.Partitions))
 	for i := range r.Partitions {
-		states = append(states, replicaState(&r.Partitions[i], r.ControllerEpoch))
+		s := replicaState(&r.Partitions[i], r.ControllerEpoch)
+		if o.leaving && s.Leader != o.o.BrokerID && !replication.Contains(s.ISR, o.o.BrokerID) {
+			s.Leader = replication.NoBroker
+		}
+		states = append(states, s)
 	}
 	apply := o.o.Replicas.Apply
 	if r.Full {
@@ -288,7 +302,14 @@ func (o *Orders) Committed(_ context.Context, r controller.Committed) (bool, err
 	if p == nil || p.Topic.ID != r.TopicID {
 		return false, replica.ErrUnknownPartition
 	}
-	return false, p.Check(r.LeaderEpoch)
+	if err := p.Check(r.LeaderEpoch); err != nil {
+		return false, err
+	}
+	_, err := p.Latest(replica.ReadUncommitted)
+	if errors.Is(err, replica.ErrOffsetNotAvailable) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // ConfigChanged puts a topic's or a broker's dynamic configuration into force.
