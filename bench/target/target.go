@@ -13,7 +13,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -144,7 +143,7 @@ func (t *Target) start(ctx context.Context, o Options, args []string) error {
 		return errors.Join(fmt.Errorf("start %s: %w: %s", strings.Join(args, " "), err, t.logTail()), t.Stop())
 	}
 	t.Readiness = time.Since(began)
-	t.probe = newProbe(c.pid())
+	t.probe = newProbe(c.Pid)
 	if t.metrics != "" {
 		t.probe.debt = "http://" + t.metrics + "/debt"
 	}
@@ -208,28 +207,5 @@ func (t *Target) Stop() error {
 	if t.child == nil {
 		return nil
 	}
-	return t.child.kill()
-}
-
-// child is a started process and the goroutine that waits for it.
-type child struct {
-	cmd    *exec.Cmd
-	stdout io.ReadCloser
-	done   chan struct{} // closed once the process has ended
-}
-
-func (c *child) pid() int { return c.cmd.Process.Pid }
-
-// kill ends the process and waits for it.
-func (c *child) kill() error {
-	select {
-	case <-c.done:
-		return nil
-	default:
-	}
-	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("kill process %d: %w", c.pid(), err)
-	}
-	<-c.done
-	return nil
+	return t.child.Kill()
 }

@@ -84,7 +84,7 @@ func TestProcessIsStartedMeasuredAndGone(t *testing.T) {
 	if target.Probe().Machine().TotalNs == 0 || len(target.Probe().Threads()) == 0 {
 		t.Error("no figures of the machine or the threads")
 	}
-	pid := target.child.pid()
+	pid := target.child.Pid
 	for range 2 {
 		if err := target.Stop(); err != nil {
 			t.Fatal(err)

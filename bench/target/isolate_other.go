@@ -1,7 +1,0 @@
-//go:build !linux
-
-package target
-
-import "os/exec"
-
-func isolate(*exec.Cmd) {}
