@@ -87,6 +87,7 @@ var arrows = map[string][]string{
 	"broker": {"broker/...", "coordinator/...", "engines", "internal/...", "protocol/wire", "replication", "replication/catalog"},
 
 	"bench/calibrate":        {"internal/loopback", "bench/result", "bench/schedule", "protocol/record"},
+	"bench/cluster":          {"bench/fault/proxy", "bench/process"},
 	"bench/driver":           {"internal/loopback", "bench/schedule", "bench/workload", "commitlog", "engines", "protocol/record", "internal/vfs", "internal/clock"},
 	"bench/driver/memserver": {"internal/loopback", "protocol/wire"},
 	"bench/env":              {"bench/result"},

@@ -27,14 +27,6 @@ type rig struct {
 	accepted chan *net.TCPConn
 }
 
-// from1 takes 127.0.1.1 for broker 1, everybody else for a client.
-func from1(a netip.Addr) Name {
-	if a == netip.MustParseAddr("127.0.1.1") {
-		return Broker(1)
-	}
-	return Client
-}
-
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,7 +45,7 @@ func newRig(t *testing.T) *rig {
 			r.accepted <- s.(*net.TCPConn)
 		}
 	})
-	address, err := r.mesh.Listen("127.0.0.1:0", Broker(2), from1)
+	address, err := r.mesh.Listen("127.0.0.1:0", Broker(2), Who)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,5 +373,16 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	for _, s := range []*net.TCPConn{waiting, opener, target} {
 		r.isReset(s)
+	}
+}
+
+func TestWho(t *testing.T) {
+	for address, want := range map[string]Name{"127.0.1.1": "1", "127.0.1.100": "100", "127.0.0.1": Client, "10.0.1.1": Client, "::1": Client} {
+		if got := Who(netip.MustParseAddr(address)); got != want {
+			t.Errorf("%s is %s, want %s", address, got, want)
+		}
+	}
+	if got := Who(BrokerIP(7)); got != Broker(7) {
+		t.Errorf("broker 7 is taken for %s", got)
 	}
 }

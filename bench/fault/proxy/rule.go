@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -105,4 +106,19 @@ func (r Rule) String() string {
 		return "pass"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// BrokerIP is the loopback address that a broker makes its connections from.
+func BrokerIP(id int32) netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 1, byte(id)}) }
+
+// Who tells where a connection comes from by its remote address: BrokerIP's broker,
+// else Client.
+func Who(a netip.Addr) Name {
+	if !a.Is4() {
+		return Client
+	}
+	if b := a.As4(); b[0] == 127 && b[1] == 0 && b[2] == 1 {
+		return Broker(int32(b[3]))
+	}
+	return Client
 }
