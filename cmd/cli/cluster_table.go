@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tidemark/bench/cluster"
+	"tidemark/bench/fault/proxy"
+	"tidemark/bench/process"
+)
+
+// column is a column of a ruled table; figures stand at its right.
+type column struct {
+	head  string
+	right bool
+}
+
+// row is a line of a ruled table; its note goes below it, across the columns.
+type row struct {
+	cells []string
+	note  string
+}
+
+// printRuled prints rows in columns as wide as they must be.
+func printRuled(w io.Writer, columns []column, rows []row) error {
+	widths := make([]int, len(columns))
+	for i, c := range columns {
+		widths[i] = utf8.RuneCountInString(c.head)
+		for _, r := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(r.cells[i]))
+		}
+	}
+	heads, total := make([]string, len(columns)), 0
+	for i, c := range columns {
+		heads[i] = c.head
+		total += widths[i] + 2
+	}
+	var b strings.Builder
+	line := func(cells []string) {
+		var l strings.Builder
+		for i, cell := range cells {
+			fill := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if columns[i].right {
+				cell = fill + cell
+			} else {
+				cell += fill
+			}
+			l.WriteString("  " + cell)
+		}
+		b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+	}
+	line(heads)
+	b.WriteString("  " + strings.Repeat("─", total-2) + "\n")
+	for _, r := range rows {
+		line(r.cells)
+		if r.note != "" {
+			b.WriteString(r.note)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// noteWidth is where notes are broken: they fit a terminal of 80 columns.
+const noteWidth = 74
+
+// note is a text below a row, broken between words.
+func note(text string) string {
+	var b strings.Builder
+	lead, length := "  └ ", 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word) + 1
+		if length > 0 && length+n > noteWidth {
+			b.WriteString("\n")
+			lead, length = "    ", 0
+		}
+		if length == 0 {
+			b.WriteString(lead + word)
+		} else {
+			b.WriteString(" " + word)
+		}
+		length += n
+	}
+	return b.String() + "\n"
+}
+
+// printClusterStatus is what `cluster status` prints. Partitions that topics do not
+// name are left out.
+func printClusterStatus(w io.Writer, s *cluster.Status, now time.Time) error {
+	fmt.Fprintf(w, "cluster in %s, up for %s, metadata in %s", fromHere(s.Dir), roughly(now.Sub(s.Started)), s.Zookeeper)
+	if s.Store != "" && s.Store != process.Running {
+		fmt.Fprintf(w, " (%s)", s.Store)
+	}
+	fmt.Fprint(w, "\n\n")
+	if err := printRuled(w, []column{{"BROKER", false}, {"ADDRESS", false}, {"PROCESS", true}, {"STATE", false}, {"LEADS", true}, {"IN SYNC", true}}, brokerRows(s)); err != nil {
+		return err
+	}
+	if s.Mesh != "" {
+		printLinks(w, s, now)
+	}
+	if len(s.Partitions) == 0 {
+		_, err := fmt.Fprintln(w, "\n  no partitions to show")
+		return err
+	}
+	fmt.Fprintln(w)
+	return printRuled(w, []column{{"PARTITION", false}, {"STRATEGY", false}, {"EPOCH", true}, {"ISR", false}, {"REPLICA", false},
+		{"LEO", true}, {"HW", true}, {"LAG", true}, {"BEHIND", true}}, partitionRows(s))
+}
+
+func brokerRows(s *cluster.Status) []row {
+	var rows []row
+	for _, b := range s.Brokers {
+		pid, state := strconv.Itoa(b.Pid), stateWord(b.State)
+		if b.State == process.Gone {
+			pid = ""
+		}
+		if b.ID == s.Controller {
+			state += ", controller"
+		}
+		r := row{cells: []string{strconv.Itoa(int(b.ID)), b.Address, pid, state, strconv.Itoa(b.Leads), fmt.Sprintf("%d of %d", b.InSync, b.Replicas)}}
+		if b.Error != "" {
+			r.note = note(b.Error)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// stateWord is what people call it.
+func stateWord(s process.State) string {
+	if s == process.Gone {
+		return "down"
+	}
+	return string(s)
+}
+
+// printLinks shows the rules of the mesh, a line for each pair.
+func printLinks(w io.Writer, s *cluster.Status, now time.Time) {
+	if s.Mesh != process.Running {
+		fmt.Fprintf(w, "\n  the proxies are %s: nothing reaches anybody\n", s.Mesh)
+		return
+	}
+	if len(s.Faults) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\n  LINKS")
+	held := map[proxy.Flow]proxy.Rule{}
+	for _, f := range s.Faults {
+		held[f.Flow] = f.Rule
+	}
+	for _, f := range s.Faults {
+		arrow, both := "→", false
+		if r, ok := held[f.Flow.Back()]; ok && r == f.Rule {
+			arrow, both = "↔", true
+		}
+		if both && f.From > f.To {
+			continue // it is told with the other direction
+		}
+		fmt.Fprintf(w, "  %s %s %s  %s, for %s\n", f.From, arrow, f.To, f.Rule, roughly(now.Sub(f.Start)))
+	}
+}
+
+func partitionRows(s *cluster.Status) []row {
+	states := map[int32]string{}
+	for _, b := range s.Brokers {
+		states[b.ID] = stateWord(b.State)
+	}
+	var rows []row
+	for _, p := range s.Partitions {
+		isr := spaced(p.ISR)
+		switch {
+		case p.Pending:
+			isr += " changing"
+		case len(p.ISR) < p.MinISR:
+			isr += fmt.Sprintf(" (min %d)", p.MinISR)
+		}
+		for i, r := range p.Replicas {
+			cells := []string{"", "", "", "", replicaName(&p, &r, states[r.Broker]), offset(r.End), offset(r.Watermark), "", ""}
+			if r.Broker != p.Leader {
+				cells[7], cells[8] = offset(r.Lag), behind(&r)
+			}
+			if i == 0 {
+				copy(cells, []string{fmt.Sprintf("%s-%d", p.Topic, p.Partition), p.Strategy, strconv.Itoa(int(p.LeaderEpoch)), isr})
+			}
+			rows = append(rows, row{cells: cells})
+		}
+		if p.Waiting != "" {
+			rows[len(rows)-1].note = note(p.Waiting)
+		}
+	}
+	return rows
+}
+
+// replicaName marks a replica by what it is: ★ leads, ● is in sync, ○ is not. state is
+// its broker's.
+func replicaName(p *cluster.PartitionStatus, r *cluster.ReplicaStatus, state string) string {
+	name := fmt.Sprintf("○ %d", r.Broker)
+	if r.InSync {
+		name = fmt.Sprintf("● %d", r.Broker)
+	}
+	if r.Broker == p.Leader {
+		name = fmt.Sprintf("★ %d", r.Broker)
+	}
+	switch {
+	case r.Role == "" && state == string(process.Running):
+		return name + " silent"
+	case r.Role == "":
+		return name + " " + state
+	case r.Role == "leader" && r.Broker != p.Leader:
+		return name + " old leader"
+	case r.Role == "follower":
+		return name
+	}
+	return name + " " + r.Role
+}
+
+// behind is how long ago a follower last had everything, where that is worth a word.
+func behind(r *cluster.ReplicaStatus) string {
+	if r.Lag <= 0 || r.BehindMs < 100 {
+		return ""
+	}
+	return roughly(time.Duration(r.BehindMs) * time.Millisecond)
+}
+
+// offset groups digits by thousands; unknown is a question mark.
+func offset(v int64) string {
+	if v < 0 {
+		return "?"
+	}
+	text := strconv.FormatInt(v, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + " " + text[i:]
+	}
+	return text
+}
+
+func spaced(ids []int32) string {
+	var all []string
+	for _, id := range ids {
+		all = append(all, strconv.Itoa(int(id)))
+	}
+	return strings.Join(all, " ")
+}
+
+// fromHere is a path as short as it is from the working directory.
+func fromHere(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if short, err := filepath.Rel(here, path); err == nil && !strings.HasPrefix(short, "..") {
+		return short
+	}
+	return path
+}
+
+// roughly is a time to read at a glance.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 100*time.Minute:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f h", d.Hours())
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"tidemark/bench/cluster"
+	"tidemark/bench/fault/proxy"
+	"tidemark/bench/process"
+	"tidemark/internal/golden"
+)
+
+// hurt is a cluster with one broker down, one paused and a link cut.
+func hurt() *cluster.Status {
+	start := time.Unix(1_700_000_000, 0)
+	return &cluster.Status{
+		Dir: "/srv/lab", Started: start.Add(-125 * time.Second), Zookeeper: "127.0.0.1:10797", Store: process.Running, Mesh: process.Running, Controller: 2,
+		Brokers: []cluster.BrokerStatus{
+			{ID: 1, Address: "127.0.0.1:9092", Pid: 21582, State: process.Running, Leads: 2, Replicas: 4, InSync: 4},
+			{ID: 2, Address: "127.0.0.1:9093", Pid: 21583, State: process.Running, Leads: 1, Replicas: 4, InSync: 3, Error: "ask broker 2: connection refused"},
+			{ID: 3, Address: "127.0.0.1:9094", Pid: 21584, State: process.Gone, Replicas: 4, InSync: 1},
+			{ID: 4, Address: "127.0.0.1:9095", Pid: 21585, State: process.Paused},
+		},
+		Faults: []proxy.Fault{
+			{Flow: proxy.Flow{From: "1", To: "2"}, Rule: proxy.Rule{Mode: proxy.Hang}, Start: start.Add(-12 * time.Second)},
+			{Flow: proxy.Flow{From: "2", To: "1"}, Rule: proxy.Rule{Mode: proxy.Hang}, Start: start.Add(-12 * time.Second)},
+			{Flow: proxy.Flow{From: "client", To: "1"}, Rule: proxy.Rule{Delay: 20 * time.Millisecond, Jitter: 5 * time.Millisecond}, Start: start.Add(-90 * time.Second)},
+		},
+		Partitions: []cluster.PartitionStatus{
+			{Topic: "clicks", Partition: 0, Strategy: "isr", Leader: 1, LeaderEpoch: 3, MinISR: 2, ISR: []int32{1, 2}, OSR: []int32{3}, Admits: true,
+				Waiting: "high watermark 1041200: broker 2, in the ISR, last fetched 1041200; it leaves the ISR 6.2 s from now unless it catches up",
+				Replicas: []cluster.ReplicaStatus{
+					{Broker: 1, Role: "leader", InSync: true, LeaderEpoch: 3, End: 1_041_337, Watermark: 1_041_200, Lag: -1},
+					{Broker: 2, Role: "follower", InSync: true, LeaderEpoch: 3, End: 1_041_200, Watermark: 1_041_180, Lag: 137, BehindMs: 300},
+					{Broker: 3, LeaderEpoch: -1, End: 9_100, Watermark: -1, Lag: 1_032_237, BehindMs: 84_000}}},
+			{Topic: "clicks", Partition: 1, Strategy: "isr", Leader: 2, LeaderEpoch: 7, MinISR: 2, ISR: []int32{2}, OSR: []int32{1, 3}, Pending: true,
+				Replicas: []cluster.ReplicaStatus{
+					{Broker: 1, Role: "leader", LeaderEpoch: 6, End: 12, Watermark: 12, Lag: -1},
+					{Broker: 2, Role: "leader", InSync: true, LeaderEpoch: 7, End: 12, Watermark: 12, Lag: -1},
+					{Broker: 3, LeaderEpoch: -1, End: -1, Watermark: -1, Lag: -1}}},
+			{Topic: "orders", Partition: 0, Strategy: "quorum", Leader: -1, LeaderEpoch: 2, MinISR: 2, ISR: []int32{3}, OSR: []int32{1}, Waiting: "nobody leads",
+				Replicas: []cluster.ReplicaStatus{
+					{Broker: 1, Role: "offline", LeaderEpoch: 1, End: 0, Watermark: 0, Lag: 0},
+					{Broker: 3, InSync: true, LeaderEpoch: -1, End: -1, Watermark: -1, Lag: -1}}},
+		},
+	}
+}
+
+func TestStatusTable(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	var b bytes.Buffer
+	if err := printClusterStatus(&b, hurt(), now); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "testdata/cluster_hurt.txt", b.String())
+	for line := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 96 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	s := hurt()
+	s.Partitions, s.Faults, s.Mesh = nil, nil, process.Gone
+	b.Reset()
+	if err := printClusterStatus(&b, s, now); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.Contains(got, "no partitions to show") || !strings.Contains(got, "the proxies are gone") {
+		t.Errorf("without partitions and proxies:\n%s", got)
+	}
+}
+
+func TestWelcome(t *testing.T) {
+	s := &cluster.State{Connect: "127.0.0.1:10797", Proxy: true, Settings: []string{"default.replication.factor=2", "min.insync.replicas=2"}, Brokers: []cluster.Process{
+		{Broker: 1, Address: "127.0.0.1:19092", ID: process.ID{Pid: 4711}, Metrics: "127.0.0.1:36049"},
+		{Broker: 2, Address: "127.0.0.1:19093", ID: process.ID{Pid: 4712}, Metrics: "127.0.0.1:36050"}}}
+	var b bytes.Buffer
+	if err := printStarted(&b, &clusterFlags{name: "second"}, "/srv/second", s, true); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "testdata/cluster_up.txt", b.String())
+}
+
+func TestLinkEnds(t *testing.T) {
+	s := &cluster.State{Brokers: []cluster.Process{{Broker: 1}, {Broker: 2}, {Broker: 3}}}
+	for _, test := range []struct {
+		a, b   string
+		oneWay bool
+		want   string
+	}{
+		{"1", "2", false, "1→2 2→1"},
+		{"1", "2", true, "1→2"},
+		{"zk", "1", true, "zk→1"},
+		{"client", "3", false, "client→3 3→client"},
+		{"1", "all", true, "1→2 1→3 1→zk 1→client"},
+		{"all", "2", true, "1→2 3→2 zk→2 client→2"},
+		{"4", "1", false, "no end of a link"},
+		{"zk", "client", false, "one of them must be a broker"},
+		{"1", "1", false, "want two ends"},
+		{"all", "all", false, "want two ends"},
+		{"all", "zk", false, "goes with a broker"},
+	} {
+		l := linkFlags{oneWay: test.oneWay}
+		flows, err := l.flows(s, test.a, test.b)
+		var got []string
+		for _, f := range flows {
+			got = append(got, f.String())
+		}
+		if err != nil {
+			got = []string{err.Error()}
+		}
+		if text := strings.Join(got, " "); !strings.Contains(text, test.want) {
+			t.Errorf("%s %s: %s, want %s", test.a, test.b, text, test.want)
+		}
+	}
+}
+
+func TestClusterLines(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		line string
+		code int
+		want string
+	}{
+		{"cluster stauts", ExitUsage, `did you mean "status"?`},
+		{"cluster kill", ExitUsage, "accepts 1 arg"},
+		{"cluster kill one --dir " + dir, ExitUsage, "want its id"},
+		{"cluster kill 1 --dir " + dir, ExitFailed, "`tidemark cluster up` starts one"},
+		{"cluster status --dir " + dir, ExitFailed, "no cluster in"},
+		{"cluster link 1 2 --rate fast", ExitUsage, "want bytes each second"},
+		{"cluster link 1 2 --reset --half-open", ExitUsage, "want one of them"},
+		{"cluster link 1 2 --delay -1s", ExitUsage, "negative"},
+		{"cluster up --set default.replication.facto=1", ExitUsage, `did you mean "default.replication.factor"?`},
+	} {
+		code, out, errout := runLine(t, strings.Fields(test.line)...)
+		if code != test.code || !strings.Contains(errout, test.want) || out != "" {
+			t.Errorf("tidemark %s: exit %d, printed %q, said %q; want exit %d and %q", test.line, code, out, errout, test.code, test.want)
+		}
+	}
+}

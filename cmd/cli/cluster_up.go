@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/bench/cluster"
+	"tidemark/bench/fault/proxy"
+	"tidemark/broker/config"
+)
+
+// firstPort is Kafka's.
+const firstPort = 9092
+
+func newClusterUpCommand(app *App, f *clusterFlags) *cobra.Command {
+	var o cluster.Options
+	var foreground bool
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Start a cluster and print where it is",
+		Long: `Start a cluster and print where it is. It runs on in the background until
+"tidemark cluster down"; with --foreground until Ctrl-C.
+
+Topics get three replicas and min.insync.replicas=2 unless they or --set say
+otherwise. Data of an earlier "down --keep" is gone on with. With --proxy every
+link between brokers, clients and the metadata store goes through a proxy, so
+that "cluster cut" and "cluster link" can act on it.`,
+		Example: `  tidemark cluster up
+  tidemark cluster up --brokers 5 --proxy --set replication.strategy=quorum
+  tidemark cluster up --name second --zookeeper 127.0.0.1:2181 --foreground`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if _, err := config.Load("", o.Set); err != nil {
+				return WithCode(ExitUsage, err)
+			}
+			if !c.Flags().Changed("port") && taken(firstPort, o.Brokers) {
+				o.Port = 0
+			}
+			o.Dir, o.Outlive = f.path(), !foreground
+			return runClusterUp(c.Context(), app, f, o)
+		},
+	}
+	c.Flags().IntVar(&o.Brokers, "brokers", 3, "number of brokers; their ids are 1 and up")
+	c.Flags().StringVar(&o.Zookeeper, "zookeeper", cluster.Embedded, "metadata store: "+cluster.Embedded+", "+cluster.Real+" (Apache ZooKeeper, if installed), or host:port[/chroot] of one that runs")
+	c.Flags().StringArrayVar(&o.Set, "set", nil, "one setting of every broker as name=value; may be repeated")
+	c.Flags().IntVar(&o.Port, "port", firstPort, "port of the first broker, the others come after it; 0 takes free ones, as the default does where any is taken")
+	c.Flags().BoolVar(&o.Proxy, "proxy", false, "put proxies on all links, so that they can be cut")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the proxies' jitter")
+	c.Flags().BoolVar(&foreground, "foreground", false, "stay, and shut the cluster down at Ctrl-C, keeping its data")
+	return c
+}
+
+// taken says whether somebody listens on one of n ports.
+func taken(first, n int) bool {
+	for port := first; port < first+n; port++ {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return true
+		}
+		_ = l.Close() // nobody has connected
+	}
+	return false
+}
+
+func runClusterUp(ctx context.Context, app *App, f *clusterFlags, o cluster.Options) error {
+	c, err := cluster.Start(ctx, o)
+	if errors.Is(err, cluster.ErrRuns) {
+		return fmt.Errorf("%w; `tidemark cluster status` shows it, `tidemark cluster down` ends it, --name starts another beside it", err)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := c.State()
+	if err == nil {
+		err = announceCluster(app, f, c.Dir(), s, o.Outlive)
+	}
+	if o.Outlive {
+		return err
+	}
+	if err == nil {
+		<-ctx.Done()
+	}
+	return errors.Join(err, c.Down(true))
+}
+
+// clusterStarted is what `cluster up --json` prints.
+type clusterStarted struct {
+	Dir       string            `json:"dir"`
+	Bootstrap string            `json:"bootstrap"`
+	Zookeeper string            `json:"zookeeper"`
+	Proxy     bool              `json:"proxy"`
+	Brokers   []cluster.Process `json:"brokers"`
+}
+
+func announceCluster(app *App, f *clusterFlags, dir string, s *cluster.State, detached bool) error {
+	if app.JSON {
+		return json.NewEncoder(app.Out).Encode(clusterStarted{dir, s.Bootstrap(), s.Connect + s.Chroot, s.Proxy, s.Brokers})
+	}
+	return printStarted(app.Out, f, dir, s, detached)
+}
+
+// printStarted is the welcome.
+func printStarted(w io.Writer, f *clusterFlags, dir string, s *cluster.State, detached bool) error {
+	brokers := "1 broker"
+	if len(s.Brokers) > 1 {
+		brokers = fmt.Sprintf("%d brokers", len(s.Brokers))
+	}
+	fmt.Fprintf(w, "%s up\n\n", brokers)
+	var rows [][2]string
+	for _, b := range s.Brokers {
+		rows = append(rows, [2]string{fmt.Sprintf("broker %d", b.Broker), fmt.Sprintf("%s   process %d   metrics http://%s/metrics", b.Address, b.ID.Pid, b.Metrics)})
+	}
+	rows = append(rows, [2]string{"metadata", s.Connect + s.Chroot + " (ZooKeeper protocol)"})
+	if s.Proxy {
+		rows = append(rows, [2]string{"links", "through proxies: they can be cut"})
+	}
+	rows = append(rows, [2]string{"settings", strings.Join(s.Settings, " ")}, [2]string{"files", fromHere(dir)})
+	for _, row := range rows {
+		fmt.Fprintf(w, "  %-9s  %s\n", row[0], row[1])
+	}
+	which := ""
+	switch {
+	case f.dir != "":
+		which = " --dir " + f.dir
+	case f.name != "local":
+		which = " --name " + f.name
+	}
+	printNext(w, s, which, detached)
+	_, err := fmt.Fprintf(w, "\nclients connect to %s\n", s.Bootstrap())
+	if err == nil && !detached {
+		_, err = fmt.Fprintln(w, "Ctrl-C shuts it down and keeps the data")
+	}
+	return err
+}
+
+// printNext names the commands that come to mind now.
+func printNext(w io.Writer, s *cluster.State, which string, detached bool) {
+	bootstrap := ""
+	if address := s.Brokers[0].Address; address != net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort)) {
+		bootstrap = " --bootstrap " + address
+	}
+	next := [][2]string{
+		{"topics create clicks --partitions 3" + bootstrap, ""},
+		{"cluster status --watch" + which, "leaders, in-sync replicas, lags, as they change"},
+		{"cluster kill 1" + which, "then restart 1; others are pause, resume, stop"},
+	}
+	if s.Proxy {
+		other := string(proxy.Store)
+		if len(s.Brokers) > 1 {
+			other = "2"
+		}
+		next = append(next, [2]string{"cluster cut 1 " + other + " --for 30s" + which, "not a byte passes between the two"})
+	}
+	if detached {
+		next = append(next, [2]string{"cluster down" + which, "ends it all; --keep keeps the data"})
+	}
+	width := 0
+	for _, n := range next {
+		if n[1] != "" {
+			width = max(width, len(n[0]))
+		}
+	}
+	fmt.Fprintln(w, "\nnext")
+	for _, n := range next {
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  tidemark %-*s  %s", width, n[0], n[1]), " "))
+	}
+}
