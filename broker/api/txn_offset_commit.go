@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -19,6 +20,7 @@ import (
 // (KIP-890).
 func txnOffsetCommit(s *Server, _ client, req *kmsg.TxnOffsetCommitRequest, answer func(kmsg.Response)) {
 	c := newTxnCommit(s, req)
+	c.answer = answer
 	partition, ok := s.o.Groups.Partition(req.Group)
 	switch {
 	case !ok:
@@ -29,23 +31,68 @@ func txnOffsetCommit(s *Server, _ client, req *kmsg.TxnOffsetCommitRequest, answ
 		answer(c.resp)
 		return
 	}
-	s.o.Txns.Ask(txns.Question{
-		Producer:   txn.Producer{ID: req.TransactionalID, ProducerID: req.ProducerID, ProducerEpoch: req.ProducerEpoch},
-		Partitions: []txn.Partition{{Topic: groups.Topic, Index: partition}}, Add: req.Version >= 5,
-	}, func(errs []error) {
-		if errs[0] != nil {
-			c.fail(questionCode(errs[0], req.Version >= 5))
-			answer(c.resp)
+	c.verify(s, partition, 0)
+}
+
+// verify has the coordinator of the transaction agree, and then commits. It comes back
+// while the producer's transaction before is being ended, and where an end came in
+// between.
+func (c *txnCommit) verify(s *Server, partition int32, tries int) {
+	again := func() {
+		s.o.Clock.AfterFunc(concurrentPause, func() { c.verify(s, partition, tries+1) })
+	}
+	fail := func(code wire.ErrorCode) {
+		c.fail(code)
+		c.answer(c.resp)
+	}
+	const most = int(concurrentWait / concurrentPause)
+	s.o.Groups.Submit(c.ask.Group, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
+		g.StartVerification(now, c.ask.ProducerID, token, out)
+	}, func(reply shard.Reply) {
+		if reply.Err != nil {
+			fail(groupCode(reply.Err))
 			return
 		}
-		s.o.Groups.Submit(req.Group, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
-			g.TxnCommit(now, &c.ask, token, out)
-		}, func(reply shard.Reply) {
-			for i, p := range c.kept {
-				p.ErrorCode = int16(commitCode(reply, i))
+		c.ask.Verified = reply.Body.(*group.Verification)
+		s.o.Txns.Ask(c.question(partition), func(errs []error) {
+			switch {
+			case errs[0] == nil:
+				c.commit(s, func() {
+					if tries < most {
+						again()
+						return
+					}
+					fail(wire.CoordinatorLoadInProgress)
+				})
+			case errors.Is(errs[0], txn.ErrConcurrent) && tries < most:
+				again()
+			default:
+				fail(questionCode(errs[0], c.add))
 			}
-			answer(c.resp)
 		})
+	})
+}
+
+func (c *txnCommit) question(partition int32) txns.Question {
+	return txns.Question{
+		Producer:   txn.Producer{ID: c.id, ProducerID: c.ask.ProducerID, ProducerEpoch: c.ask.ProducerEpoch},
+		Partitions: []txn.Partition{{Topic: groups.Topic, Index: partition}}, Add: c.add,
+	}
+}
+
+// commit keeps the offsets and answers, or calls void where the verification is.
+func (c *txnCommit) commit(s *Server, void func()) {
+	s.o.Groups.Submit(c.ask.Group, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
+		g.TxnCommit(now, &c.ask, token, out)
+	}, func(reply shard.Reply) {
+		if errors.Is(reply.Err, group.ErrVerificationVoid) {
+			void()
+			return
+		}
+		for i, p := range c.kept {
+			p.ErrorCode = int16(commitCode(reply, i))
+		}
+		c.answer(c.resp)
 	})
 }
 
@@ -69,15 +116,18 @@ func questionCode(err error, abortable bool) wire.ErrorCode {
 
 // txnCommit is a TxnOffsetCommit under way.
 type txnCommit struct {
-	ask  group.TxnCommitRequest
-	resp *kmsg.TxnOffsetCommitResponse
+	id     string
+	add    bool // the transaction takes the group in
+	answer func(kmsg.Response)
+	ask    group.TxnCommitRequest
+	resp   *kmsg.TxnOffsetCommitResponse
 	// kept are the parts of resp that ask.Offsets is about, in its order.
 	kept []*kmsg.TxnOffsetCommitResponseTopicPartition
 }
 
 // newTxnCommit answers what is refused at once and asks for the rest.
 func newTxnCommit(s *Server, req *kmsg.TxnOffsetCommitRequest) *txnCommit {
-	c := &txnCommit{resp: kmsg.NewPtrTxnOffsetCommitResponse(), ask: group.TxnCommitRequest{
+	c := &txnCommit{id: req.TransactionalID, add: req.Version >= 5, resp: kmsg.NewPtrTxnOffsetCommitResponse(), ask: group.TxnCommitRequest{
 		CommitRequest: group.CommitRequest{Group: req.Group, Generation: -1, RetentionMs: -1},
 		ProducerID:    req.ProducerID, ProducerEpoch: req.ProducerEpoch,
 	}}

@@ -32,8 +32,13 @@ func (g *Groups) Commit(now time.Time, r *CommitRequest, token shard.Token, out 
 }
 
 // TxnCommit is Commit as part of a producer's transaction: the offsets count once it
-// is committed. Clients before KIP-447 do not say who they are, and are believed.
+// is committed. Clients before KIP-447 do not say who they are, and are believed. The
+// reply may be ErrVerificationVoid.
 func (g *Groups) TxnCommit(now time.Time, r *TxnCommitRequest, token shard.Token, out *Outcome) {
+	if v := g.verifying[r.ProducerID]; v == nil || v != r.Verified {
+		out.Reply(token, nil, ErrVerificationVoid)
+		return
+	}
 	if _, err := g.committer(g.groups[r.Group], &r.CommitRequest, true); err != nil {
 		out.Reply(token, nil, err)
 		return

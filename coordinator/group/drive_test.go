@@ -199,7 +199,10 @@ func (d *driven) transact(how byte) {
 		d.next++
 		r := &TxnCommitRequest{ProducerID: producer, CommitRequest: CommitRequest{Group: "g", Generation: -1, RetentionMs: -1,
 			Offsets: []Commit{{TopicPartition: at, Offset: d.next}}}}
-		d.ask(&request{verb: "txn commit"}, func(g *Groups, now time.Time, token shard.Token, out *Outcome) { g.TxnCommit(now, r, token, out) })
+		d.ask(&request{verb: "txn commit"}, func(g *Groups, now time.Time, token shard.Token, out *Outcome) {
+			r.Verified = verified(g, producer)
+			g.TxnCommit(now, r, token, out)
+		})
 		return
 	}
 	d.end(producer, how&4 != 0)

@@ -19,13 +19,15 @@ type Groups struct {
 	// undecided names, for each producer with an open transaction, the groups that
 	// it committed offsets to.
 	undecided map[int64]map[string]bool
+	// verifying has the producers whose transaction is being verified.
+	verifying map[int64]*Verification
 	// loaded says that what is replayed was written by this machine.
 	loaded bool
 }
 
 // New returns a partition without groups.
 func New(o Options) *Groups {
-	return &Groups{options: o, groups: map[string]*group{}, undecided: map[int64]map[string]bool{}}
+	return &Groups{options: o, groups: map[string]*group{}, undecided: map[int64]map[string]bool{}, verifying: map[int64]*Verification{}}
 }
 
 // The kinds of timers. A rebalance, sync or retention timer has no member.

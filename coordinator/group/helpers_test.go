@@ -86,3 +86,10 @@ func offsetsOf(t *testing.T, w *world, group string) string {
 	}
 	return text
 }
+
+// verified is a verification of the producer's transaction, begun now.
+func verified(g *Groups, producer int64) *Verification {
+	var out Outcome
+	g.StartVerification(time.Time{}, producer, 1, &out)
+	return out.Replies[0].Body.(*Verification)
+}

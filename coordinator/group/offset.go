@@ -79,6 +79,7 @@ func (g *Groups) EndTransaction(producerID int64, _ int16, committed bool) {
 		g.dropUnused(c)
 	}
 	delete(g.undecided, producerID)
+	delete(g.verifying, producerID)
 }
 
 // unstable says that an open transaction has an offset of the partition.

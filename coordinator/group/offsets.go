@@ -39,6 +39,8 @@ type TxnCommitRequest struct {
 	CommitRequest
 	ProducerID    int64
 	ProducerEpoch int16
+	// Verified is what StartVerification gave before the coordinator was asked.
+	Verified *Verification
 }
 
 // OffsetsRequest is answered by an OffsetsReply (OffsetFetch of one group).

@@ -54,7 +54,7 @@ func TestCommitsThatAreRefused(t *testing.T) {
 			}
 			reply, err := call[*CommitReply](t, w, func(g *Groups, now time.Time, k shard.Token, out *Outcome) {
 				if c.transactional {
-					g.TxnCommit(now, &TxnCommitRequest{CommitRequest: r, ProducerID: 7}, k, out)
+					g.TxnCommit(now, &TxnCommitRequest{CommitRequest: r, ProducerID: 7, Verified: verified(g, 7)}, k, out)
 					return
 				}
 				g.Commit(now, &r, k, out)
@@ -115,7 +115,10 @@ func TestTransactionalOffsets(t *testing.T) {
 	commit := func(producer int64, offset Commit) {
 		t.Helper()
 		r := &TxnCommitRequest{ProducerID: producer, CommitRequest: CommitRequest{Group: "g", Generation: -1, RetentionMs: -1, Offsets: []Commit{offset}}}
-		if _, err := call[*CommitReply](t, w, func(g *Groups, now time.Time, k shard.Token, out *Outcome) { g.TxnCommit(now, r, k, out) }); err != nil {
+		if _, err := call[*CommitReply](t, w, func(g *Groups, now time.Time, k shard.Token, out *Outcome) {
+			r.Verified = verified(g, producer)
+			g.TxnCommit(now, r, k, out)
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,6 +196,31 @@ func TestDeleteOffsets(t *testing.T) {
 		}
 		if left := offsetsOf(t, w, c.group); left != c.left {
 			t.Errorf("%s: left %q, want %q", c.group, left, c.left)
+		}
+	}
+}
+
+// TestVoidVerification: what was verified before the end of a transaction, or before
+// the groups were loaded, adds nothing to the log (KIP-890).
+func TestVoidVerification(t *testing.T) {
+	for name, between := range map[string]func(*world){
+		"the transaction ended":          func(w *world) { w.end(7, false) },
+		"another producer's ended":       func(w *world) { w.end(8, false) },
+		"the groups were loaded":         func(w *world) { w.failOver() },
+		"loaded, and another one begins": func(w *world) { w.failOver(); verified(w.groups, 7) },
+	} {
+		w := newWorld(quick())
+		r := &TxnCommitRequest{ProducerID: 7, CommitRequest: CommitRequest{Group: "g", Generation: -1, RetentionMs: -1, Offsets: []Commit{at("t", 0, 1)}}}
+		r.Verified = verified(w.groups, 7)
+		between(w)
+		var want error = ErrVerificationVoid
+		if name == "another producer's ended" {
+			want = nil
+		}
+		before := len(w.log)
+		_, err := call[*CommitReply](t, w, func(g *Groups, now time.Time, k shard.Token, out *Outcome) { g.TxnCommit(now, r, k, out) })
+		if err != want || (len(w.log) > before) != (want == nil) {
+			t.Errorf("%s: %v and %d records, want %v", name, err, len(w.log)-before, want)
 		}
 	}
 }

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/protocol/wire"
+)
+
+// addOffsets is AddOffsetsToTxn.
+func (p *txnProducer) addOffsets(group string) wire.ErrorCode {
+	p.c.t.Helper()
+	req := kmsg.NewPtrAddOffsetsToTxnRequest()
+	req.Version, req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = 3, p.id, p.pid, p.epoch, group
+	for range 1000 {
+		if code := wire.ErrorCode(asked[*kmsg.AddOffsetsToTxnResponse](p.c, req).ErrorCode); code != wire.ConcurrentTransactions {
+			return code
+		}
+		p.c.tick()
+	}
+	p.c.t.Fatal("the transaction before never ended")
+	return 0
+}
+
+// commitOffset is TxnOffsetCommit of nobody's offset of t-0.
+func (p *txnProducer) commitOffset(version int16, group string, offset int64) wire.ErrorCode {
+	p.c.t.Helper()
+	req := kmsg.NewPtrTxnOffsetCommitRequest()
+	req.Version, req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = version, p.id, p.pid, p.epoch, group
+	req.Generation = -1
+	part := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+	part.Offset = offset
+	req.Topics = []kmsg.TxnOffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.TxnOffsetCommitRequestTopicPartition{part}}}
+	return wire.ErrorCode(asked[*kmsg.TxnOffsetCommitResponse](p.c, req).Topics[0].Partitions[0].ErrorCode)
+}
+
+// offsetOf is the group's offset of t-0, as a reader of stable offsets sees it.
+func (c *cluster) offsetOf(group string) (int64, wire.ErrorCode) {
+	c.t.Helper()
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.Version, req.Group, req.RequireStable = 7, group, true
+	req.Topics = []kmsg.OffsetFetchRequestTopic{{Topic: "t", Partitions: []int32{0}}}
+	p := asked[*kmsg.OffsetFetchResponse](c, req).Topics[0].Partitions[0]
+	return p.Offset, wire.ErrorCode(p.ErrorCode)
+}
+
+// TestTransactionalOffsets is fault T13: they count if and only if the transaction
+// commits, and until then whoever wants stable ones has to wait.
+func TestTransactionalOffsets(t *testing.T) {
+	for _, version := range []struct{ commit, end int16 }{{3, 3}, {5, 5}} {
+		c := newCluster(t, nil)
+		c.topic("t", 1)
+		c.coordinate(1)
+		c.coordinateTxns()
+		p := c.producer("tx")
+		want := int64(-1)
+		for i, commit := range []bool{true, false, true} {
+			if version.commit < 5 {
+				wantCode(t, "commit outside a transaction", int16(p.commitOffset(version.commit, "g", 99)), wire.InvalidTxnState)
+				wantCode(t, "add", int16(p.addOffsets("g")), wire.None)
+			}
+			wantCode(t, "commit", int16(p.commitOffset(version.commit, "g", int64(i))), wire.None)
+			if _, code := c.offsetOf("g"); code != wire.UnstableOffsetCommit {
+				t.Errorf("version %d: before the end: %v, want UNSTABLE_OFFSET_COMMIT", version.commit, code)
+			}
+			wantCode(t, "end", int16(p.end(version.end, commit)), wire.None)
+			c.settle(p.id)
+			if commit {
+				want = int64(i)
+			}
+			if got, code := c.offsetOf("g"); got != want || code != wire.None {
+				t.Errorf("version %d: after transaction %d the offset is %d (%v), want %d", version.commit, i, got, code, want)
+			}
+		}
+	}
+}
