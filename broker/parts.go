@@ -150,6 +150,10 @@ func (b *Broker) replicaOptions() replica.Options {
 		ELR:                             c.Replication.EligibleLeaders,
 		ISR:                             b.proposals,
 		Leaders:                         b.pool,
+		ThrottleRates: func() replica.Rates {
+			r := b.configs.Broker().Replication
+			return replica.Rates{Leader: r.LeaderThrottle, Follower: r.FollowerThrottle}
+		},
 		Fetch: replica.FetchOptions{
 			Fetchers: int(c.Replication.Fetchers), MaxBytes: c.Replication.FetchMaxBytes, ResponseMaxBytes: c.Replication.FetchResponseMaxBytes,
 			MinBytes: c.Replication.FetchMinBytes, WaitMax: c.Replication.FetchWaitMax, Backoff: c.Replication.FetchBackoff,

@@ -106,6 +106,7 @@ func replicaConfig(b *config.Broker, t config.Topic) replica.TopicConfig {
 	r := replica.NewTopicConfig()
 	r.AppendEngine, r.ReadEngine = t.AppendEngine, t.ReadEngine
 	r.MinInsyncReplicas, r.Strategy, r.UncleanElection = t.MinInsyncReplicas, t.Strategy, t.UncleanElection
+	r.LeaderThrottled, r.FollowerThrottled = t.LeaderThrottled.Has, t.FollowerThrottled.Has
 	o := &r.Log
 	o.SegmentBytes = int64(t.SegmentBytes)
 	o.SegmentMs, o.SegmentJitterMs = t.SegmentMs, t.SegmentJitterMs

@@ -261,6 +261,8 @@ func (f *fetch) satisfied() bool {
 		switch {
 		case part.err != nil, part.preferred >= 0, f.hasNews(i):
 			return true
+		case f.replica >= 0 && part.partition.HoldsBack(f.replica):
+			continue
 		case !part.partition.Ready(part.read):
 			continue
 		case f.minBytes == 1, part.partition.MustTell(part.read):

@@ -59,7 +59,7 @@ func (f *fetch) answer(i int, left int64, empty bool) wire.FetchPartition {
 	read := part.read
 	read.MaxBytes = min(read.MaxBytes, left)
 	read.WholeBatch = empty
-	if left == 0 && !empty || part.preferred >= 0 {
+	if left == 0 && !empty || part.preferred >= 0 || f.replica >= 0 && part.partition.HoldsBack(f.replica) {
 		read.MaxBytes, read.WholeBatch = 0, false
 	}
 	var err error
@@ -82,6 +82,9 @@ func (f *fetch) answer(i int, left int64, empty bool) wire.FetchPartition {
 		return a
 	}
 	a.Records = chunk
+	if f.replica >= 0 && chunk != nil {
+		part.partition.NoteSent(f.replica, chunk.Len())
+	}
 	if read.Aborted != nil {
 		a.Aborted = aborted(*read.Aborted)
 	}

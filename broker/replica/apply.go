@@ -195,7 +195,8 @@ func (m *Manager) StopReplicas(list []Stopping) []error {
 	return errs
 }
 
-// Stop ends the service of partitions and, with remove, deletes their logs.
+// Stop ends the service of partitions and, with remove, deletes their logs; others stay
+// open for a later Apply.
 // Unknown ones are skipped.
 func (m *Manager) Stop(ids []ID, remove bool) error {
 	var errs []error
@@ -216,7 +217,7 @@ func (m *Manager) Stop(ids []ID, remove bool) error {
 	return errors.Join(errs...)
 }
 
-// stop takes partitions off the map, then closes or deletes their logs. A deleted
+// stop takes partitions off the map, then shelves or deletes their logs. A deleted
 // log leaves the checkpoints first: a later one of its name must not be trusted
 // for what was known of it. Manager's mu is held.
 func (m *Manager) stop(partitions []*Partition, remove bool) error {
@@ -232,15 +233,23 @@ func (m *Manager) stop(partitions []*Partition, remove bool) error {
 	}
 	var errs []error
 	for _, p := range partitions {
-		end := p.log.Close
-		if remove {
-			end = func() error { return m.remove(p.log) }
+		if !remove {
+			m.shelve(p)
+			continue
 		}
-		if err := end(); err != nil {
+		if err := m.remove(p.log); err != nil {
 			errs = append(errs, fmt.Errorf("stop %s: %w", p.ID(), err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// shelve keeps the log of a stopped partition as if it had been found at start, for
+// whoever claims it again.
+func (m *Manager) shelve(p *Partition) {
+	id := p.ID()
+	p.dir.remember(p)
+	m.found[id] = &foundLog{log: p.log, dir: p.dir, topicID: p.Topic.ID, appendEngine: p.Topic.Config().AppendEngine}
 }
 
 // detach ends the service of a partition; its log stays open.

@@ -121,6 +121,9 @@ func (d *logDir) read(name string) map[ID]int64 {
 	if err != nil {
 		d.logger.Warn("checkpoint is unreadable and is not used", "dir", d.path, "error", err)
 	}
+	if offsets == nil {
+		offsets = make(map[ID]int64)
+	}
 	d.onDisk[name] = maps.Clone(offsets)
 	return offsets
 }
@@ -171,6 +174,17 @@ func (d *logDir) add(p *Partition) {
 	defer d.mu.Unlock()
 	d.partitions[p.ID()] = p
 	d.forgetAtStart(p.ID())
+}
+
+// remember notes what the checkpoints are to say of a partition that is stopped.
+func (d *logDir) remember(p *Partition) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id := p.ID()
+	d.recoveryPoints[id], d.highWatermarks[id], d.logStarts[id] = p.log.RecoveryPoint(), p.HighWatermark(), p.LogStartOffset()
+	if cleaned := p.cleanedTo(); cleaned >= 0 {
+		d.cleaned[id] = cleaned
+	}
 }
 
 // forgetAtStart drops what the checkpoints said of a partition at start; mu is held.

@@ -155,10 +155,17 @@ func (f *fetcher) collect(now time.Time) (paused bool, due time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, a := range f.list {
-		switch wait := a.notBefore.Sub(now); {
+		wait := time.Duration(0)
+		if !a.notBefore.IsZero() {
+			wait = a.notBefore.Sub(now)
+		}
+		if q := a.p.fetchQuota(); q != nil {
+			wait = max(wait, q.wait())
+		}
+		switch {
 		case a.paused:
 			paused = true
-		case !a.notBefore.IsZero() && wait > 0:
+		case wait > 0:
 			due = min(due, wait)
 		default:
 			f.request.Partitions = append(f.request.Partitions, a.question)
@@ -198,6 +205,9 @@ func (f *fetcher) took(r *peer.FetchResponse, err error) {
 		}
 		a := &r.Partitions[next]
 		next++
+		if quota := f.turn[i].asked.p.fetchQuota(); quota != nil {
+			quota.note(int64(len(a.Records)))
+		}
 		if failure := f.turn[i].asked.p.fetched(f.turn[i].generation, q, a); failure != "" {
 			f.failed(f.turn[i].asked, failure)
 			continue

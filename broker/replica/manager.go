@@ -43,6 +43,7 @@ type Manager struct {
 
 	origin   time.Time // of the machines' time
 	fetchers *fetchers // nil without Options.Leaders
+	quotas   *quotas   // nil without Options.ThrottleRates
 	counters counters
 	// knownEpoch is the broker epoch that the machines were told; of the task that
 	// ticks alone.
@@ -72,6 +73,7 @@ func New(o Options) *Manager {
 	m := &Manager{o: o, found: make(map[ID]*foundLog), devices: make(map[uint64]*device)}
 	m.topics.Store(&index{byName: map[string]*Topic{}, byID: map[[16]byte]*Topic{}})
 	m.origin = o.Clock.Now()
+	m.quotas = newQuotas(&m.o)
 	if o.Leaders != nil {
 		m.fetchers = newFetchers(m, o.Leaders)
 	}

@@ -37,8 +37,8 @@ type Partition struct {
 	log   *commitlog.Log
 	acked acked
 
-	mu   sync.RWMutex // held to write by whoever changes lead
-	lead atomic.Pointer[leadership]
+	mu   sync.RWMutex               // held to write by whoever changes who leads
+	lead atomic.Pointer[leadership] // written under stepping
 
 	stepping sync.Mutex // guards driven, and writing what follows
 	driven

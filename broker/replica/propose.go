@@ -21,20 +21,17 @@ func (p *Partition) propose(e *replication.Effect) {
 
 // proposed tells what became of a proposal, unless another was made since.
 func (p *Partition) proposed(q *Proposal, number uint64, o Outcome) {
-	p.mu.Lock() // It publishes.
 	p.stepping.Lock()
 	if number == p.proposals {
 		p.proposals++
 		p.settle(q, &o)
 	}
-	changed := p.unlock()
-	p.mu.Unlock()
-	if changed {
+	if p.unlock() {
 		p.Changed.Wake()
 	}
 }
 
-// settle tells the outcome; mu and stepping are held.
+// settle tells the outcome; stepping is held. Who leads stays, so appends go on.
 func (p *Partition) settle(q *Proposal, o *Outcome) {
 	if o.Refusal == 0 && (o.Leader != p.self || o.LeaderEpoch != q.LeaderEpoch) {
 		o.Refusal = replication.StaleState // Written, and then somebody else was elected.

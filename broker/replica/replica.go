@@ -68,6 +68,9 @@ type TopicConfig struct {
 	Strategy string
 	// UncleanElection is unclean.leader.election.enable.
 	UncleanElection bool
+	// LeaderThrottled and FollowerThrottled say of which replicas the leaders' sending
+	// and the followers' fetching is bound by Options.ThrottleRates; nil is none.
+	LeaderThrottled, FollowerThrottled func(partition, broker int32) bool
 }
 
 // FlushPolicy says when records count as written: for acks=1, for acks=all, for
@@ -147,6 +150,9 @@ type Options struct {
 	// likewise.
 	Leaders Leaders
 	Fetch   FetchOptions
+	// ThrottleRates returns the present rates of throttled replicas; nil is no bound.
+	// It is asked often and must not block.
+	ThrottleRates func() Rates
 }
 
 // State is what the controller decided about one partition.

@@ -1,0 +1,252 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tidemark/broker/peer"
+	"tidemark/internal/clock"
+	"tidemark/internal/vfs"
+	"tidemark/protocol/wire"
+	"tidemark/replication"
+)
+
+// leaders answers fetches as a test wants.
+type leaders struct {
+	answer func(leader int32, r *peer.FetchRequest) *peer.FetchResponse
+
+	mu    sync.Mutex
+	asked []string // leader:partition, in order
+}
+
+func (l *leaders) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest) (*peer.FetchResponse, error) {
+	l.mu.Lock()
+	for _, q := range r.Partitions {
+		l.asked = append(l.asked, fmt.Sprintf("%d:%d", leader, q.Index))
+	}
+	l.mu.Unlock()
+	resp := l.answer(leader, &r)
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Millisecond):
+	}
+	return resp, nil
+}
+
+// nothing answers every partition without records.
+func nothing(r *peer.FetchRequest) *peer.FetchResponse {
+	resp := &peer.FetchResponse{}
+	for _, q := range r.Partitions {
+		resp.Partitions = append(resp.Partitions, peer.FetchedPartition{TopicID: q.TopicID, Index: q.Index, DivergingEpoch: replication.NoEpoch, DivergingEnd: replication.NoOffset})
+	}
+	return resp
+}
+
+// ledBy is a batch as the leader of epoch 1 has it at that offset.
+func ledBy(offset int64) []byte {
+	b := testBatch(fmt.Sprint(offset))
+	b.SetBaseOffset(offset)
+	b.SetLeaderEpoch(1)
+	return b
+}
+
+// followerHost is a manager that follows broker 2 in partitions of t.
+func followerHost(t *testing.T, fs vfs.FS, l Leaders, partitions int32, change func(*host)) *host {
+	h := newHost(t, fs, "/a")
+	h.o.Clock, h.o.Leaders = clock.Real{}, l
+	h.o.Fetch = FetchOptions{WaitMax: 10 * time.Millisecond, Backoff: 10 * time.Millisecond}
+	if change != nil {
+		change(h)
+	}
+	h.open()
+	t.Cleanup(h.close)
+	for i := range partitions {
+		h.follow(i, 2, 1)
+	}
+	return h
+}
+
+func (h *host) follow(index, leader, epoch int32) {
+	h.t.Helper()
+	s := State{Topic: "t", TopicID: [16]byte{1}, Index: index, Leader: leader, LeaderEpoch: epoch, Replicas: []int32{1, 2, 3}, ISR: Members(1, 2, 3)}
+	if err := h.Apply([]State{s}).Err(); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// eventually polls for so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited for %s", what)
+		}
+	}
+}
+
+// TestFetchersTakeTurns: where a response has room for one partition only, every
+// partition gets its turn.
+func TestFetchersTakeTurns(t *testing.T) {
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
+		resp := nothing(r)
+		resp.Partitions[0].Records = ledBy(r.Partitions[0].FetchOffset)
+		return resp
+	}}
+	h := followerHost(t, vfs.NewMem(), l, 10, nil)
+	eventually(t, "five records in each of ten partitions", func() bool {
+		for i := range int32(10) {
+			if h.Partition("t", i).LogEndOffset() < 5 {
+				return false
+			}
+		}
+		return true
+	})
+	least, most := int64(1<<62), int64(0)
+	for i := range int32(10) {
+		end := h.Partition("t", i).LogEndOffset()
+		least, most = min(least, end), max(most, end)
+	}
+	if most > least+3 {
+		t.Errorf("partitions have %d to %d records, want them to take turns", least, most)
+	}
+}
+
+// TestFetcherMoves: once another leader is named, the former is asked no more.
+func TestFetcherMoves(t *testing.T) {
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse { return nothing(r) }}
+	h := followerHost(t, vfs.NewMem(), l, 2, nil)
+	asked := func(what string) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, a := range l.asked {
+			if a == what {
+				return true
+			}
+		}
+		return false
+	}
+	eventually(t, "a question to broker 2", func() bool { return asked("2:0") && asked("2:1") })
+	h.follow(0, 3, 2)
+	eventually(t, "a question to broker 3", func() bool { return asked("3:0") })
+	l.mu.Lock()
+	l.asked = nil
+	l.mu.Unlock()
+	eventually(t, "more questions", func() bool { return asked("3:0") && asked("2:1") })
+	if asked("2:0") {
+		t.Error("the former leader is still asked")
+	}
+}
+
+// TestCorruptBatchIsFetchedAgain: what does not match its checksum is not appended, and
+// what comes next is.
+func TestCorruptBatchIsFetchedAgain(t *testing.T) {
+	answers := 0
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
+		resp := nothing(r)
+		if r.Partitions[0].FetchOffset > 0 {
+			return resp
+		}
+		resp.Partitions[0].Records = ledBy(0)
+		if answers++; answers < 4 {
+			resp.Partitions[0].Records[len(resp.Partitions[0].Records)-1]++
+		}
+		return resp
+	}}
+	h := followerHost(t, vfs.NewMem(), l, 1, nil)
+	p := h.Partition("t", 0)
+	eventually(t, "the batch", func() bool { return p.LogEndOffset() == 1 })
+	if err := p.log.Err(); err != nil {
+		t.Errorf("the log failed by what it was sent: %v", err)
+	}
+}
+
+// TestUnsyncedTailBlocksNobody: a partition whose tail is being synced is left out of
+// the fetches, and the others go on.
+func TestUnsyncedTailBlocksNobody(t *testing.T) {
+	fs := vfs.NewFaulty(vfs.NewMem())
+	proceed := make(chan struct{})
+	fs.OnCall(func(op vfs.Op, path string) error {
+		if op == vfs.OpSync && strings.Contains(path, "/t-0/") && strings.HasSuffix(path, ".log") {
+			<-proceed
+		}
+		return nil
+	})
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
+		resp := nothing(r)
+		for i, q := range r.Partitions {
+			if q.FetchOffset < 20 {
+				resp.Partitions[i].Records = ledBy(q.FetchOffset)
+			}
+		}
+		return resp
+	}}
+	h := followerHost(t, fs, l, 3, func(h *host) { h.set("t", func(c *TopicConfig) { c.Flush = FlushGroup }) })
+	eventually(t, "the other partitions", func() bool {
+		return h.Partition("t", 1).LogEndOffset() == 20 && h.Partition("t", 2).LogEndOffset() == 20
+	})
+	if end := h.Partition("t", 0).LogEndOffset(); end != 1 {
+		t.Errorf("the partition that waits has %d records, want the one that is not synced", end)
+	}
+	close(proceed)
+	eventually(t, "the partition that waited", func() bool { return h.Partition("t", 0).LogEndOffset() == 20 })
+}
+
+// TestFollowerThrottle: a throttled follower fetches no faster than the rate; others do.
+func TestFollowerThrottle(t *testing.T) {
+	size := int64(len(ledBy(0)))
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
+		resp := nothing(r)
+		for i, q := range r.Partitions {
+			resp.Partitions[i].Records = ledBy(q.FetchOffset)
+		}
+		return resp
+	}}
+	h := followerHost(t, vfs.NewMem(), l, 2, func(h *host) {
+		h.o.ThrottleRates = func() Rates { return Rates{Follower: size} } // A record a second.
+		h.set("t", func(c *TopicConfig) { c.FollowerThrottled = func(partition, _ int32) bool { return partition == 0 } })
+	})
+	started := time.Now()
+	eventually(t, "a hundred records", func() bool { return h.Partition("t", 1).LogEndOffset() > 100 })
+	if end, most := h.Partition("t", 0).LogEndOffset(), int64(time.Since(started)/time.Second)+2; end > most {
+		t.Errorf("the throttled follower has %d records, want %d at most", end, most)
+	}
+}
+
+// TestDivergingFollower: an answer that says where the logs part cuts the log, and the
+// checkpoints that say more are lowered at once.
+func TestDivergingFollower(t *testing.T) {
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
+		resp := nothing(r)
+		q, a := &r.Partitions[0], &resp.Partitions[0]
+		switch {
+		case q.LeaderEpoch == 1 && q.FetchOffset < 5:
+			a.Records, a.HighWatermark = ledBy(q.FetchOffset), q.FetchOffset+1
+		case q.LeaderEpoch == 2 && q.FetchOffset > 2:
+			a.DivergingEpoch, a.DivergingEnd = 1, 2
+		case q.LeaderEpoch == 2:
+			a.ErrorCode = wire.NotLeaderOrFollower
+		}
+		return resp
+	}}
+	h := followerHost(t, vfs.NewMem(), l, 1, nil)
+	p := h.Partition("t", 0)
+	eventually(t, "five records", func() bool { return p.HighWatermark() == 5 })
+	if err := p.log.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	p.dir.checkpointAll()
+	h.follow(0, 2, 2)
+	eventually(t, "the truncation", func() bool { return p.LogEndOffset() == 2 && p.Status().LogEndOffset == 2 })
+	if p.HighWatermark() != 2 {
+		t.Errorf("high watermark %d, want it cut with the log", p.HighWatermark())
+	}
+	for name, offset := range p.dir.onDisk {
+		if offset[p.ID()] > 2 {
+			t.Errorf("%s says %d of a log that ends at 2", name, offset[p.ID()])
+		}
+	}
+}
