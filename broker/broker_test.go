@@ -296,8 +296,10 @@ func TestTelemetry(t *testing.T) {
 		"/metrics": {"tidemark_connections ", "tidemark_parked_requests ", "tidemark_request_seconds_count{", "go_goroutines ",
 			"tidemark_received_bytes_total ", `tidemark_connections_closed_total{reason="frame"} 0`,
 			// Acknowledged and, under flush=os, in nobody's way to the disk.
+			"tidemark_leaders 1\n", "tidemark_under_replicated_partitions 0\n", "tidemark_active_controller 1\n", "tidemark_isr_shrinks_total 0\n",
 			"tidemark_durability_debt_records 10\n", `,topic="`, "tidemark_partition_durability_debt_records{"},
-		"/debt": {"10\n"},
+		"/debt":       {"10\n"},
+		"/partitions": {`"topic":"t"`, `"role":"leader"`, `"high_watermark":10,`, `"isr":[1]`},
 	} {
 		status, body := get(t, "http://"+b.MetricsAddr()+path)
 		if status != http.StatusOK {

@@ -50,6 +50,7 @@ func (t *telemetry) watch(b *Broker) {
 	counter("tidemark_sent_bytes_total", "Bytes of responses.", nil, &stats.SentBytes)
 	counter("tidemark_sent_fallback_bytes_total", "Record bytes that a read engine copied in place of its own way of sending.", nil, &stats.FallbackBytes)
 	t.registry.MustRegister(debts{b})
+	t.registry.MustRegister(replicationMetrics{b})
 	t.registry.MustRegister(groupStates{b.groups})
 	counter("tidemark_produce_in_place_total", "Batches whose records were received where they lie in the log.", nil, b.api.InPlaceBatches())
 	for i := range stats.Early {
