@@ -28,6 +28,7 @@ import (
 	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
 	"tidemark/protocol/wire"
+	strategies "tidemark/replication/catalog"
 )
 
 // cluster is one broker without network and without ZooKeeper.
@@ -65,7 +66,7 @@ func newClusterOn(t testing.TB, fs vfs.FS, dir string, settings map[string]strin
 	configs := NewConfigs(cfg)
 	replicas := replica.New(replica.Options{
 		BrokerID: 1, ClusterID: "test-cluster", FS: fs, Dirs: []string{dir},
-		Engines: catalog.Builtin(), Config: configs.Topic, Clock: c.clock, Logger: logger,
+		Engines: catalog.Builtin(), Strategies: strategies.Builtin(), Config: configs.Topic, Clock: c.clock, Logger: logger,
 	})
 	if err := replicas.Open(context.Background()); err != nil {
 		t.Fatal(err)

@@ -266,6 +266,13 @@ func TestStrategyIsFixed(t *testing.T) {
 			Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: strategyName, Value: &value}}}}
 		return do[*kmsg.IncrementalAlterConfigsResponse](c, req).Resources[0].ErrorCode
 	}
+	unknown := kmsg.NewPtrCreateTopicsRequest()
+	unknown.Version = 7
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	name := "hearsay"
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor, topic.Configs = "u", 1, 1, []kmsg.CreateTopicsRequestTopicConfig{{Name: strategyName, Value: &name}}
+	unknown.Topics = []kmsg.CreateTopicsRequestTopic{topic}
+	wantCode(t, "a strategy that nobody has", do[*kmsg.CreateTopicsResponse](c, unknown).Topics[0].ErrorCode, wire.InvalidConfig)
 	wantCode(t, "another strategy", alter("t", "quorum"), wire.InvalidConfig)
 	wantCode(t, "the default for another", alter("q", "isr"), wire.InvalidConfig)
 	wantCode(t, "the same by name", alter("q", "quorum"), wire.None)

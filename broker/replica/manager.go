@@ -173,6 +173,9 @@ func engineUsable(o commitlog.Options, dir string) error {
 
 // CheckConfig says why logs of such a configuration could not be opened here.
 func (m *Manager) CheckConfig(c TopicConfig) error {
+	if _, err := m.strategy(c.Strategy); err != nil {
+		return err
+	}
 	o, err := m.logOptions(c)
 	if err != nil {
 		return err
