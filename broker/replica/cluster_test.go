@@ -12,6 +12,7 @@ import (
 
 	"tidemark/broker/peer"
 	"tidemark/commitlog"
+	"tidemark/commitlog/checkpoint"
 	"tidemark/internal/clock"
 	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
@@ -61,6 +62,8 @@ type node struct {
 	up, live     bool
 	leased       bool
 	told         [2]int32 // leader and partition epoch
+	// life counts its processes: an earlier one reaches nobody.
+	life int
 }
 
 const theTopic = "t"
@@ -109,9 +112,13 @@ func (c *three) start(id int32) {
 	o.HighWatermarkCheckpointInterval = 20 * time.Millisecond
 	o.Fetch = FetchOptions{WaitMax: 20 * time.Millisecond, Backoff: 40 * time.Millisecond}
 	o.Config = func(string) TopicConfig { return c.cfg }
+	c.mu.Lock()
+	n.life++
+	life := n.life
+	c.mu.Unlock()
 	o.BrokerEpoch = func() int64 { c.mu.Lock(); defer c.mu.Unlock(); return n.epoch }
-	o.Lease = func() bool { c.mu.Lock(); defer c.mu.Unlock(); return n.leased }
-	o.ISR, o.Leaders = writer{c, n}, link{c, id}
+	o.Lease = func() bool { c.mu.Lock(); defer c.mu.Unlock(); return n.leased && n.life == life }
+	o.ISR, o.Leaders = writer{c, n, life}, link{c, id, life}
 	m := New(o)
 	if err := m.Open(context.Background()); err != nil {
 		c.t.Fatal(err)
@@ -134,6 +141,47 @@ func (c *three) stop(id int32) {
 	c.mu.Lock()
 	n.clean = epoch
 	c.mu.Unlock()
+}
+
+// crash ends a broker's process: with a power cut, which leaves what was synced, or
+// by a kill, which leaves what was written but the latest checkpoints.
+func (c *three) crash(id int32, powerCut bool, seed uint64) {
+	c.mu.Lock()
+	n := c.nodes[id]
+	m, epoch := n.Manager, n.epoch
+	n.up, n.live, n.leased = false, false, false
+	n.life++
+	c.mu.Unlock()
+	left := n.fs
+	if powerCut {
+		left = n.fs.CrashClone(seed)
+	}
+	before := map[string][]byte{}
+	for _, name := range []string{checkpoint.HighWatermarkFile, checkpoint.RecoveryPointFile} {
+		before[name], _ = vfs.ReadFile(n.fs, "/data/"+name) // there may be none yet
+	}
+	if err := m.Close(epoch); err != nil {
+		c.t.Error(err)
+	}
+	if !powerCut {
+		c.unclean(n.fs, before)
+	}
+	n.fs = left
+}
+
+// unclean makes what an orderly end left look like a kill's.
+func (c *three) unclean(fs *vfs.Mem, before map[string][]byte) {
+	if err := fs.Remove("/data/" + checkpoint.CleanShutdownFile); err != nil {
+		c.t.Error(err)
+	}
+	for name, data := range before {
+		if data == nil {
+			continue
+		}
+		if err := vfs.WriteFileAtomic(fs, "/data/"+name, data); err != nil {
+			c.t.Error(err)
+		}
+	}
 }
 
 // expire has the controller lose sight of a broker, which knows nothing of it.
@@ -280,8 +328,9 @@ func (c *three) tell() {
 
 // writer is a broker's way to have in-sync sets written.
 type writer struct {
-	c *three
-	n *node
+	c    *three
+	n    *node
+	life int
 }
 
 func (w writer) Propose(p Proposal, done func(Outcome)) {
@@ -305,7 +354,7 @@ func (w writer) admit(p *Proposal) Outcome {
 	}
 	candidates := c.candidates()
 	switch {
-	case !w.n.live:
+	case !w.n.live || w.life != w.n.life:
 		return Outcome{Refusal: replication.UnknownOutcome}
 	case s.Leader == w.n.id && s.LeaderEpoch == p.LeaderEpoch && s.PartitionEpoch == p.PartitionEpoch+1 && slices.Equal(s.ISR, p.Members):
 		return stands()
@@ -328,6 +377,7 @@ func (w writer) admit(p *Proposal) Outcome {
 type link struct {
 	c    *three
 	from int32
+	life int
 }
 
 var errCut = errors.New("the line is cut")
@@ -339,7 +389,7 @@ func (l link) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchReques
 	for {
 		l.c.mu.Lock()
 		n, cut, delay := l.c.nodes[leader], l.c.cut[l.from][leader], l.c.delay
-		m, up := n.Manager, n.up
+		m, up := n.Manager, n.up && l.c.nodes[l.from].life == l.life
 		l.c.mu.Unlock()
 		if cut || !up {
 			return nil, errCut

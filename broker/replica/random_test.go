@@ -3,6 +3,8 @@ package replica
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -17,9 +19,10 @@ type ledger struct {
 }
 
 // TestRandomFaults plays leader moves, cuts, lost sessions, restarts and lost answers
-// at random while producers write with acks=all. In the end all logs are the same
+// at random while producers write with acks=all (FAULTSEED=n plays others). In the end all logs are the same
 // and hold, at its offset, every record that was acknowledged.
 func TestRandomFaults(t *testing.T) {
+	from, _ := strconv.ParseUint(os.Getenv("FAULTSEED"), 10, 64) // 0 without one
 	rounds := 250
 	if raceEnabled || testing.Short() {
 		rounds = 60
@@ -27,7 +30,7 @@ func TestRandomFaults(t *testing.T) {
 	for i, strategy := range strategies {
 		for name, flush := range map[string]FlushPolicy{"os": FlushOS, "group": FlushGroup} {
 			t.Run(strategy+"/"+name, func(t *testing.T) {
-				playFaults(t, strategy, flush, uint64(i), rounds)
+				playFaults(t, strategy, flush, from+uint64(i), rounds)
 			})
 		}
 	}
@@ -98,7 +101,7 @@ func (c *three) fault(random *rand.Rand) {
 	}
 	up, live := c.nodes[id].up, c.nodes[id].live
 	c.mu.Unlock()
-	switch random.IntN(10) {
+	switch random.IntN(11) {
 	case 0, 1, 2:
 		c.move(id)
 	case 3:
@@ -119,10 +122,12 @@ func (c *three) fault(random *rand.Rand) {
 		}
 	case 7:
 		c.reappear(id)
-	case 8:
+	case 8, 10:
 		switch {
-		case up && down == 0:
+		case up && down == 0 && random.IntN(3) == 0:
 			c.stop(id)
+		case up && down == 0:
+			c.crash(id, c.cfg.SyncedAcks(), random.Uint64())
 		case !up:
 			c.start(id)
 		}
