@@ -46,11 +46,17 @@ type Options struct {
 	Brokers int
 	// Zookeeper is Embedded, Real or host:port[/chroot]; empty is Embedded.
 	Zookeeper string
+	// Tick is the tickTime of a store of the cluster's own: sessions last between 2
+	// and 20 of them, and end on one. 0 is half a second, and sessions up to 10 s.
+	Tick time.Duration
 	// Set are further settings of every broker, as name=value.
 	Set []string
 	// Port is where the first broker listens and the others after it; 0 takes free
 	// ones.
 	Port int
+	// Record has every broker keep a record of what is on stable storage, which
+	// CutPower needs.
+	Record bool
 	// Proxy puts a mesh between all, so that links can be cut. Seed is its jitter's.
 	Proxy bool
 	Seed  uint64
@@ -121,6 +127,9 @@ func (o *Options) complete() (err error) {
 	}
 	if o.Zookeeper == "" {
 		o.Zookeeper = Embedded
+	}
+	if o.Tick == 0 {
+		o.Tick = 500 * time.Millisecond
 	}
 	if o.Brokers < 1 || o.Brokers > MaxBrokers {
 		return fmt.Errorf("cluster of %d brokers: want 1 to %d", o.Brokers, MaxBrokers)

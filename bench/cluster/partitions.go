@@ -40,6 +40,7 @@ type Replica struct {
 	Watermark int64   `json:"high_watermark"`
 	// Waiting says why a leader's high watermark stands below its log end.
 	Waiting   string     `json:"waiting"`
+	LogDir    string     `json:"log_dir"`
 	Followers []Follower `json:"followers"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"tidemark/bench/fault/proxy"
 )
@@ -48,7 +49,8 @@ func (c *Cluster) startEmbedded(ctx context.Context, s *State) error {
 		return err
 	}
 	dir := filepath.Join(c.dir, storeDir)
-	if err := c.launch(&s.Store, s.Program, nil, []string{"zk", "--json", "--listen", loopback(ports[0]), "--data", filepath.Join(dir, dataDir)}); err != nil {
+	if err := c.launch(&s.Store, s.Program, nil, []string{"zk", "--json", "--listen", loopback(ports[0]), "--data", filepath.Join(dir, dataDir),
+		"--tick", time.Duration(s.TickMs * int64(time.Millisecond)).String()}); err != nil {
 		return err
 	}
 	if err := c.save(s); err != nil {
@@ -101,7 +103,10 @@ func (c *Cluster) brokerArgs(s *State, b *Process) []string {
 		set("advertised.listeners", "PLAINTEXT://"+b.Address)
 		set("socket.bind.address", proxy.BrokerIP(b.Broker).String())
 	}
-	set("log.dirs", filepath.Join(c.dir, b.Dir, dataDir))
+	set("log.dirs", c.DataDir(b.Broker))
+	if s.Record {
+		args = append(args, "--powercut-record", c.recordDir(b.Broker))
+	}
 	return args
 }
 

@@ -36,7 +36,11 @@ type State struct {
 	Chroot    string   `json:"chroot,omitempty"`
 	Settings  []string `json:"settings"`
 	Proxy     bool     `json:"proxy"`
-	Seed      uint64   `json:"seed,omitempty"`
+	// TickMs is the store's tickTime.
+	TickMs int64 `json:"tick_ms,omitempty"`
+	// Record says whether brokers record what is durable.
+	Record bool   `json:"record,omitempty"`
+	Seed   uint64 `json:"seed,omitempty"`
 	// Owner is who ends the cluster when it ends itself; nobody where it is zero.
 	Owner   process.ID `json:"owner,omitzero"`
 	Brokers []Process  `json:"brokers"`
@@ -70,7 +74,7 @@ func (p Process) State() process.State { return p.ID.State() }
 // plan decides names, ports and settings of a cluster that is to be started.
 func plan(o Options) (*State, error) {
 	s := &State{
-		Schema: schema, Started: time.Now().UTC().Truncate(time.Millisecond), Program: o.Program, Zookeeper: o.Zookeeper, Proxy: o.Proxy, Seed: o.Seed,
+		Schema: schema, Started: time.Now().UTC().Truncate(time.Millisecond), Program: o.Program, Zookeeper: o.Zookeeper, Proxy: o.Proxy, Seed: o.Seed, TickMs: o.Tick.Milliseconds(), Record: o.Record,
 		Settings: append([]string{
 			"default.replication.factor=" + strconv.Itoa(min(3, o.Brokers)),
 			"min.insync.replicas=" + strconv.Itoa(min(2, o.Brokers)),
@@ -169,7 +173,8 @@ func (c *Cluster) save(s *State) error {
 // Action is a line of faults.jsonl.
 type Action struct {
 	Time time.Time `json:"time"`
-	// Do is up, down, kill, stop, pause, resume, restart, cut, link, reset or heal.
+	// Do is up, down, kill, power cut, stop, pause, resume, restart, cut, link, reset
+	// or heal.
 	Do     string `json:"do"`
 	Broker int32  `json:"broker,omitempty"`
 	// Links are the flows concerned, as from→to, Rule what holds for them.

@@ -26,7 +26,7 @@ func (c *Cluster) startReal(ctx context.Context, s *State) error {
 		return err
 	}
 	dir := filepath.Join(c.dir, storeDir)
-	env, args, err := ZooKeeperCommand(dir, ports[0], 500*time.Millisecond)
+	env, args, err := ZooKeeperCommand(dir, ports[0], time.Duration(s.TickMs)*time.Millisecond)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 func newZkCommand(app *App) *cobra.Command {
 	var listen, data, logLevel string
 	var allowOpen bool
+	var tick time.Duration
 	c := &cobra.Command{
 		Use:   "zk",
 		Short: "Run the embedded metadata store alone; it speaks ZooKeeper's protocol",
@@ -32,7 +34,7 @@ func newZkCommand(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := zkserver.Start(l, zkserver.Options{FS: vfs.OS{}, Dir: data, Logger: logger})
+			s, err := zkserver.Start(l, zkserver.Options{FS: vfs.OS{}, Dir: data, TickTime: tick, Logger: logger})
 			if err != nil {
 				return err
 			}
@@ -44,6 +46,7 @@ func newZkCommand(app *App) *cobra.Command {
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:2181", "host:port to listen on; port 0 takes a free one")
 	c.Flags().StringVar(&data, "data", "tidemark-zk", "directory of the transaction log and the snapshots")
+	c.Flags().DurationVar(&tick, "tick", 2*time.Second, "ZooKeeper's tickTime: sessions last between 2 and 20 ticks")
 	c.Flags().BoolVar(&allowOpen, "allow-open-listener", false, "permit an address that other machines can reach")
 	c.Flags().StringVar(&logLevel, "log-level", "info", "debug, info, warn or error")
 	return c
