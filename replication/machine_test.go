@@ -316,6 +316,20 @@ func TestASlowDiskCountsNothing(t *testing.T) {
 	r.want(replication.Fetch)
 }
 
+// TestFollowerGoesOnWithoutSync: a follower that waits for a sync fetches on when
+// synced records alone do not count any more: nobody else might tell it to.
+func TestFollowerGoesOnWithoutSync(t *testing.T) {
+	r := newReplica(t, "isr", replication.Config{Self: 2, MinISR: 1, SyncedAcks: true, LagTimeMax: time.Second})
+	r.follow(1, 1)
+	r.append(3, 1)
+	r.want(replication.Sync, replication.DropFetch)
+	r.step(replication.Event{Kind: replication.ConfigChanged, Config: replication.Config{MinISR: 1, LagTimeMax: time.Second}})
+	r.want(replication.Fetch)
+	if e := r.last(); e.Offset != 3 || e.Broker != 1 {
+		t.Errorf("fetches %+v, want from 3 on", e)
+	}
+}
+
 func TestFencing(t *testing.T) {
 	r := newReplica(t, "quorum", replication.Config{Self: 1, MinISR: 1})
 	r.lead(3)

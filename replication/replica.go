@@ -135,8 +135,11 @@ func (r *Replica) configure(c Config, out []Effect) []Effect {
 	if r.role == Leader {
 		return r.advance(r.failIfTooFew(r.wantSync(out)))
 	}
-	if c.SyncedAcks && r.synced < r.end {
+	switch {
+	case c.SyncedAcks && r.synced < r.end:
 		out = r.dropFetch(out) // Its offset would count.
+	case !r.standing:
+		out = r.fetch(out) // It waited for a sync that does not count any more.
 	}
 	return r.wantSync(out)
 }

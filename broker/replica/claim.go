@@ -97,7 +97,7 @@ func (m *Manager) adopt(f *foundLog, id ID, c TopicConfig) error {
 		return err
 	}
 	f.log, err = m.openLog(f.dir, id, c, commitlog.OpenState{
-		CleanShutdown: err == nil, RecoveryPoint: end, LogStartOffset: start, FirstDirty: dirty, HighWatermark: f.dir.highWatermark(id),
+		CleanShutdown: err == nil, RecoveryPoint: end, LogStartOffset: start, FirstDirty: dirty, HighWatermark: max(f.dir.highWatermark(id), 0),
 	})
 	return err
 }
