@@ -81,7 +81,14 @@ func settings(dir string, more ...string) *config.Broker {
 // start runs a broker in this process until the test ends.
 func start(t *testing.T, cfg *config.Broker) *Broker {
 	t.Helper()
-	b, err := New(Options{Config: cfg, Engines: catalog.Builtin(), Logger: testLogger(t)})
+	return startWith(t, Options{Config: cfg})
+}
+
+// startWith is start with the shipped engines and a logger.
+func startWith(t *testing.T, o Options) *Broker {
+	t.Helper()
+	o.Engines, o.Logger = catalog.Builtin(), testLogger(t)
+	b, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

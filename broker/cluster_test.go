@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 
 	"tidemark/coordinator/zkserver"
 	"tidemark/internal/vfs"
+	"tidemark/replication"
+	strategies "tidemark/replication/catalog"
+	"tidemark/replication/isr"
 )
 
 // testCluster is brokers with one metadata store: in this process where a test wants
@@ -29,9 +33,11 @@ type testCluster struct {
 	zk       string
 	dir      string
 	settings []string
-	brokers  map[int32]*Broker
-	killable map[int32]*brokerProcess
-	address  map[int32]string
+	// strategies are those of brokers in this process; empty for the shipped ones.
+	strategies replication.Catalog
+	brokers    map[int32]*Broker
+	killable   map[int32]*brokerProcess
+	address    map[int32]string
 }
 
 // newTestCluster starts the metadata store; its settings are those of every broker.
@@ -66,7 +72,7 @@ func (c *testCluster) logDir(id int32) string { return filepath.Join(c.dir, strc
 func (c *testCluster) start(ids ...int32) {
 	c.t.Helper()
 	for _, id := range ids {
-		c.brokers[id] = start(c.t, settings(c.logDir(id), c.props(id)...))
+		c.brokers[id] = startWith(c.t, Options{Config: settings(c.logDir(id), c.props(id)...), Strategies: c.strategies})
 		c.address[id] = c.brokers[id].Addr().String()
 	}
 	c.awaitBrokers(ids...)
@@ -306,6 +312,49 @@ func TestLeaderKilled(t *testing.T) {
 	c.awaitISR("t", 0, 3)
 	c.write("t", 200, 250)
 	c.read("t", 250)
+}
+
+// TestLeaderPaused: a leader that stands still for longer than its session is replaced;
+// when it goes on it acknowledges nothing as a leader that it is no more, and follows.
+func TestLeaderPaused(t *testing.T) {
+	c := newTestCluster(t)
+	c.launch(1, 2, 3)
+	c.create("t", 1)
+	c.write("t", 0, 50)
+	old := c.leader("t", 0)
+	signal := func(s syscall.Signal) {
+		if err := c.killable[old].cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	c.await("another leader", func(ctx context.Context) (string, bool) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second) // the paused one may be asked
+		defer cancel()
+		p, err := c.partition(ctx, "t", 0)
+		return fmt.Sprintf("%+v, %v", p, err), err == nil && p.Leader >= 0 && p.Leader != old
+	})
+	c.write("t", 50, 100)
+	signal(syscall.SIGCONT)
+	c.awaitISR("t", 0, 3)
+	c.write("t", 100, 120)
+	c.read("t", 120)
+}
+
+// TestStrangersStrategy: a strategy that only this program has runs as the shipped ones
+// do.
+func TestStrangersStrategy(t *testing.T) {
+	mine := isr.Spec()
+	mine.Name = "mine"
+	c := newTestCluster(t)
+	c.strategies = strategies.Builtin().With(mine)
+	c.start(1, 2, 3)
+	c.create("t", 1, "replication.strategy", "mine")
+	c.write("t", 0, 20)
+	c.read("t", 20)
+	if got := c.brokers[2].replicas.Partition("t", 0).Status().Strategy; got != "mine" {
+		t.Errorf("the replica runs strategy %q", got)
+	}
 }
 
 // TestControllerFailover: when the controller leaves, another takes office, and topics

@@ -110,8 +110,8 @@ func topicMetadata(view *metadata.View, t *metadata.Topic) kmsg.MetadataResponse
 				partition.OfflineReplicas = append(partition.OfflineReplicas, id)
 			}
 		}
-		if p.Leader < 0 {
-			partition.Leader = -1
+		if _, live := view.Broker(p.Leader); !live {
+			partition.Leader = -1 // nobody could reach it
 			partition.ErrorCode = int16(wire.LeaderNotAvailable)
 		}
 		topic.Partitions = append(topic.Partitions, partition)
