@@ -48,8 +48,9 @@ func (p *plug) pull() {
 }
 
 // copier consumes a topic, and produces what it read to another, with its offsets in
-// the same transactions.
+// the same transactions. After an error it begins anew, as another process would.
 type copier struct {
+	opts    []kgo.Opt
 	session *kgo.GroupTransactSession
 	plug    *plug
 	stop    context.CancelFunc
@@ -58,64 +59,87 @@ type copier struct {
 
 // startCopier starts the copier of a slot, whose transactional id outdates the one
 // before.
-func startCopier(t *testing.T, b *brokerProcess, slot int, from, to string) *copier {
-	t.Helper()
-	c := &copier{plug: &plug{}, done: make(chan struct{})}
-	var err error
-	c.session, err = kgo.NewGroupTransactSession(
-		kgo.SeedBrokers(b.Bootstrap), kgo.Dialer(c.plug.dial), kgo.TransactionalID(fmt.Sprint("copier-", slot)), kgo.TransactionTimeout(10*time.Second),
-		kgo.ConsumerGroup("copiers"), kgo.ConsumeTopics(from), kgo.DefaultProduceTopic(to), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.RequireStableFetchOffsets(), kgo.SessionTimeout(2*time.Second), kgo.HeartbeatInterval(200*time.Millisecond),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+func startCopier(b *brokerProcess, slot int, from, to string) *copier {
 	ctx, stop := context.WithCancel(context.Background())
-	c.stop = stop
+	c := &copier{stop: stop, done: make(chan struct{}), opts: []kgo.Opt{
+		kgo.SeedBrokers(b.Bootstrap), kgo.TransactionalID(fmt.Sprint("copier-", slot)), kgo.TransactionTimeout(10 * time.Second),
+		kgo.ConsumerGroup("copiers"), kgo.ConsumeTopics(from), kgo.DefaultProduceTopic(to), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.RequireStableFetchOffsets(), kgo.SessionTimeout(2 * time.Second), kgo.HeartbeatInterval(200 * time.Millisecond),
+	}}
 	go func() {
 		defer close(c.done)
 		for ctx.Err() == nil {
-			c.copy(ctx)
+			c.live(ctx)
 		}
 	}()
 	return c
 }
 
+// live is one process: it goes on until an error, and leaves the broker without a word.
+func (c *copier) live(ctx context.Context) {
+	c.plug = &plug{}
+	var err error
+	if c.session, err = kgo.NewGroupTransactSession(append(c.opts, kgo.Dialer(c.plug.dial))...); err != nil {
+		panic(err) // the options are wrong
+	}
+	for err == nil && ctx.Err() == nil {
+		err = c.copy(ctx)
+	}
+	c.plug.pull()
+	go c.session.Close() // nothing of it gets through
+}
+
 // copy is one transaction.
-func (c *copier) copy(ctx context.Context) {
+func (c *copier) copy(ctx context.Context) error {
 	fetches := c.session.PollRecords(ctx, 20)
 	if fetches.NumRecords() == 0 {
-		return
+		return ctx.Err()
 	}
 	if err := c.session.Begin(); err != nil {
-		return
+		return err
 	}
+	var produced error
 	var mu sync.Mutex
-	try := kgo.TryCommit
 	fetches.EachRecord(func(r *kgo.Record) {
 		c.session.Produce(ctx, &kgo.Record{Value: r.Value}, func(_ *kgo.Record, err error) {
-			if err != nil {
-				mu.Lock()
-				try = kgo.TryAbort
-				mu.Unlock()
-			}
+			mu.Lock()
+			produced = errors.Join(produced, err)
+			mu.Unlock()
 		})
 	})
 	if err := c.session.Client().Flush(ctx); err != nil {
-		return
+		return err
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	_, _ = c.session.End(ctx, try) // a session that is lost is replaced
+	_, err := c.session.End(ctx, kgo.TransactionEndTry(produced == nil))
+	return err
 }
 
-// kill leaves the broker without a word.
+// kill ends the copier in whatever it is doing.
 func (c *copier) kill() {
-	c.plug.pull()
 	c.stop()
 	<-c.done
-	go c.session.Close() // nothing of it gets through
 }
+
+// startCopiers starts three, until the test ends; replace puts another one in a slot.
+func startCopiers(t *testing.T, b *brokerProcess, from, to string) (replace func(slot int)) {
+	copiers := make([]*copier, copierSlots)
+	for slot := range copiers {
+		copiers[slot] = startCopier(b, slot, from, to)
+	}
+	t.Cleanup(func() {
+		for _, c := range copiers {
+			c.kill()
+		}
+	})
+	return func(slot int) {
+		copiers[slot].kill()
+		copiers[slot] = startCopier(b, slot, from, to)
+	}
+}
+
+const copierSlots = 3
 
 // TestExactlyOnceThroughKills: three copiers, of which one is killed every now and then,
 // in whatever it is doing, copy each record once for read_committed readers (fault T13).
@@ -128,15 +152,7 @@ func TestExactlyOnceThroughKills(t *testing.T) {
 		"transaction.abort.timed.out.transaction.cleanup.interval.ms=1000")
 	createTopic(t, b, "from", 4)
 	createTopic(t, b, "to", 4)
-	copiers := make([]*copier, 3)
-	for slot := range copiers {
-		copiers[slot] = startCopier(t, b, slot, "from", "to")
-	}
-	defer func() {
-		for _, c := range copiers {
-			c.kill()
-		}
-	}()
+	replace := startCopiers(t, b, "from", "to")
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -147,12 +163,48 @@ func TestExactlyOnceThroughKills(t *testing.T) {
 	}()
 	for range kills {
 		time.Sleep(time.Duration(rng.IntN(800)) * time.Millisecond) // wherever they are
-		slot := rng.IntN(len(copiers))
-		copiers[slot].kill()
-		copiers[slot] = startCopier(t, b, slot, "from", "to")
+		replace(rng.IntN(copierSlots))
 	}
 	<-produced
 	requireEachOnce(t, b, "to", records)
+}
+
+// TestExactlyOnceThroughRestarts kills the broker under the copiers: what was decided is
+// carried out by the next one, what was not is decided by its producer or its timeout
+// (fault T10).
+func TestExactlyOnceThroughRestarts(t *testing.T) {
+	settings := []string{"group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=500",
+		"transaction.abort.timed.out.transaction.cleanup.interval.ms=1000", "offsets.topic.num.partitions=4", "transaction.state.log.num.partitions=4"}
+	dir := t.TempDir()
+	b := startBrokerWith(t, nil, dir, settings...)
+	createTopic(t, b, "from", 4)
+	createTopic(t, b, "to", 4)
+	startCopiers(t, b, "from", "to")
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	sent := 0
+	for range often(3, 30) {
+		produceStringsFrom(t, b, "from", sent, 500)
+		sent += 500
+		time.Sleep(time.Duration(rng.IntN(800)) * time.Millisecond) // wherever they are
+		b.Kill(t)
+		b = startBrokerAt(t, b.Bootstrap, nil, dir, settings...)
+	}
+	requireEachOnce(t, b, "to", sent)
+}
+
+// produceStringsFrom writes record first and so many in all.
+func produceStringsFrom(t *testing.T, b *brokerProcess, topic string, first, n int) {
+	t.Helper()
+	client := newKgo(t, b)
+	var list []*kgo.Record
+	for i := range n {
+		list = append(list, &kgo.Record{Topic: topic, Value: fmt.Append(nil, "record ", first+i)})
+	}
+	if err := client.ProduceSync(t.Context(), list...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // produceSlowly writes record 0 to n-1 with pauses.
