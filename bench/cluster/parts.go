@@ -24,16 +24,14 @@ func (c *Cluster) startStore(ctx context.Context, s *State) error {
 		return c.startReal(ctx, s)
 	}
 	s.Store = Process{}
-	server, chroot, named := strings.Cut(s.Zookeeper, "/")
-	if _, _, err := net.SplitHostPort(server); err != nil {
-		return fmt.Errorf("metadata store %q: want %s, %s or host:port, with a /path if you like", s.Zookeeper, Embedded, Real)
+	servers, chroot, named := strings.Cut(s.Zookeeper, "/")
+	if err := findStore(servers); err != nil {
+		return err
 	}
-	conn, err := net.Dial("tcp", server)
-	if err != nil {
-		return fmt.Errorf("metadata store %s: %w; start it first, or leave it to the cluster (%s)", s.Zookeeper, err, Embedded)
+	if s.Proxy && strings.Contains(servers, ",") {
+		return fmt.Errorf("metadata store %s: a proxy mesh takes one server", servers)
 	}
-	_ = conn.Close() // it listens, that is all
-	s.Connect = server
+	s.Connect = servers
 	if named {
 		s.Chroot = "/" + chroot
 	} else {
@@ -41,6 +39,22 @@ func (c *Cluster) startStore(ctx context.Context, s *State) error {
 		s.Chroot = "/tidemark-" + strconv.FormatInt(s.Started.UnixMilli(), 36)
 	}
 	return c.save(s)
+}
+
+// findStore checks that one of the servers of a store that runs listens.
+func findStore(servers string) error {
+	var errs []error
+	for server := range strings.SplitSeq(servers, ",") {
+		if _, _, err := net.SplitHostPort(server); err != nil {
+			return fmt.Errorf("metadata store %q: want %s, %s or host:port,host:port with a /path if you like", servers, Embedded, Real)
+		}
+		conn, err := net.Dial("tcp", server)
+		if err == nil {
+			return conn.Close()
+		}
+		errs = append(errs, err)
+	}
+	return fmt.Errorf("metadata store %s: %w; start it first, or leave it to the cluster (%s)", servers, errors.Join(errs...), Embedded)
 }
 
 func (c *Cluster) startEmbedded(ctx context.Context, s *State) error {
