@@ -86,26 +86,28 @@ func newFetchers(m *Manager, leaders Leaders) *fetchers {
 // ask has a partition's question asked until it is paused, left or replaced by
 // another; the partition's stepping is held.
 func (fs *fetchers) ask(p *Partition, q peer.FetchPartition) {
-	f := fs.fetcher(fetcherName{p.following.leader, p.fetcherIndex(fs.m.o.Fetch.Fetchers)})
+	name := fetcherName{p.following.leader, int(p.fetcherHash % uint32(fs.m.o.Fetch.Fetchers))}
+	if a := p.following.asked; a != nil && a.fetcher.fetcherName == name {
+		a.fetcher.enter(a, q, p.following.generation)
+		return
+	}
+	f := fs.fetcher(name)
 	if f == nil {
 		return
 	}
-	if a := p.following.asked; a != nil && a.fetcher != f {
+	if a := p.following.asked; a != nil {
 		a.leave()
-		p.following.asked = nil
 	}
-	if p.following.asked == nil {
-		p.following.asked = &asked{fetcher: f, p: p}
-	}
+	p.following.asked = &asked{fetcher: f, p: p}
 	f.enter(p.following.asked, q, p.following.generation)
 }
 
-// fetcherIndex says which of a leader's fetchers looks after the partition
+// fetcherHash says which of a leader's fetchers looks after a partition
 // (AbstractFetcherManager.getFetcherId).
-func (p *Partition) fetcherIndex(fetchers int) int {
+func fetcherHash(id ID) uint32 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(p.Topic.Name)) // it does not fail
-	return int((h.Sum32()*31 + uint32(p.Index)) % uint32(fetchers))
+	_, _ = h.Write([]byte(id.Topic)) // it does not fail
+	return h.Sum32()*31 + uint32(id.Partition)
 }
 
 func (fs *fetchers) fetcher(name fetcherName) *fetcher {

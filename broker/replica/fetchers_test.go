@@ -11,6 +11,7 @@ import (
 	"tidemark/broker/peer"
 	"tidemark/internal/clock"
 	"tidemark/internal/vfs"
+	"tidemark/protocol/record"
 	"tidemark/protocol/wire"
 	"tidemark/replication"
 )
@@ -248,5 +249,35 @@ func TestDivergingFollower(t *testing.T) {
 		if offset[p.ID()] > 2 {
 			t.Errorf("%s says %d of a log that ends at 2", name, offset[p.ID()])
 		}
+	}
+}
+
+// TestFollowingAllocatesNothing: what a follower does for every answer costs no memory
+// but in the log.
+func TestFollowingAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	block := make(chan struct{})
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse { <-block; return nothing(r) }}
+	h := followerHost(t, vfs.OS{}, l, 1, func(h *host) { h.o.Dirs = []string{t.TempDir()} })
+	defer close(block)
+	p := h.Partition("t", 0)
+	q := peer.FetchPartition{TopicID: [16]byte{1}, LeaderEpoch: 1}
+	a := nothing(&peer.FetchRequest{Partitions: []peer.FetchPartition{q}}).Partitions[0]
+	batch := ledBy(0)
+	one := func() {
+		q.FetchOffset = p.LogEndOffset()
+		record.Batch(batch).SetBaseOffset(q.FetchOffset)
+		a.Records, a.HighWatermark = batch, q.FetchOffset
+		if failure := p.fetched(p.following.generation, &q, &a); failure != "" {
+			t.Fatal(failure)
+		}
+	}
+	for range 100 {
+		one()
+	}
+	if n := testing.AllocsPerRun(1000, one); n > 0 {
+		t.Errorf("%v allocations for an answer with a batch, want 0", n)
 	}
 }

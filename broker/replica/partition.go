@@ -27,12 +27,14 @@ type Partition struct {
 	// and when the replica goes away. Wake is called with no lock held.
 	Changed purgatory.Key
 
-	self       int32
-	manager    *Manager
-	strategy   string
-	dir        *logDir
-	flush      flusher
-	background *sync.WaitGroup // the manager's; for flushes under way
+	self     int32
+	manager  *Manager
+	strategy string
+	// fetcherHash is fetcherHash of its ID.
+	fetcherHash uint32
+	dir         *logDir
+	flush       flusher
+	background  *sync.WaitGroup // the manager's; for flushes under way
 
 	log   *commitlog.Log
 	acked acked
