@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"sync"
 )
 
@@ -34,11 +35,21 @@ func call[T any](c *Controller, ctx context.Context, f func(context.Context) (T,
 }
 
 // inOffice runs f on the loop if this broker is the controller, and settles what it
-// changed.
+// changed. It waits no longer than the term lasts: the loop may wait for a store that
+// does not answer.
 func inOffice[T any](c *Controller, ctx context.Context, f func(context.Context) (T, error)) (T, error) {
-	return call(c, ctx, func(context.Context) (T, error) {
+	var none T
+	c.termMu.Lock()
+	began := c.term
+	c.termMu.Unlock()
+	if began == nil || began.Err() != nil {
+		return none, ErrNotController
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(began, cancel)()
+	v, err := call(c, ctx, func(context.Context) (T, error) {
 		if !c.elected.Load() {
-			var none T
 			return none, ErrNotController
 		}
 		term := c.term
@@ -51,6 +62,10 @@ func inOffice[T any](c *Controller, ctx context.Context, f func(context.Context)
 		}
 		return v, err
 	})
+	if errors.Is(err, context.Canceled) && began.Err() != nil && c.ctx.Err() == nil {
+		err = ErrNotController
+	}
+	return v, err
 }
 
 // inbox holds what senders found out, for the loop.

@@ -93,12 +93,15 @@ type Controller struct {
 	elected    atomic.Bool
 	controller atomic.Int32 // who holds the office, −1 for nobody known
 
+	lease  *znode.Lease
+	leased atomic.Bool // the lease held at some time of this term
+
 	termMu  sync.Mutex
 	session int64              // the one that was elected, 0 out of office
 	endTerm context.CancelFunc // ends term; not nil while in office
+	term    context.Context    // ends with the office; the loop writes it, and reads it without termMu
 
 	// Owned by the loop.
-	term     context.Context // ends with the office
 	fence    znode.Fence
 	retry    event // steps that failed
 	brokers  map[int32]*broker
@@ -132,6 +135,7 @@ func New(o Options) *Controller {
 	c.configs.init(o)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.controller.Store(replication.NoBroker)
+	c.lease = o.Client.Lease()
 	c.forget()
 	return c
 }
@@ -166,15 +170,18 @@ func (c *Controller) Start(ctx context.Context) error {
 	cl.WatchChildren(c.ctx, znode.PlaceConfigRequests, func() { c.signal(requestsEvent) })
 	cl.WatchChildren(c.ctx, znode.PlaceConfigChanges, c.followConfigs)
 	c.work.Go(c.watchSession)
-	c.every(tick, tickEvent)
+	c.every(tick, func() {
+		c.watchLease()
+		c.signal(tickEvent)
+	})
 	if c.o.AutoRebalance && c.o.ImbalanceInterval > 0 {
-		c.every(c.o.ImbalanceInterval, balanceEvent)
+		c.every(c.o.ImbalanceInterval, func() { c.signal(balanceEvent) })
 	}
 	return nil
 }
 
-// every signals an event again and again until Close.
-func (c *Controller) every(d time.Duration, e event) {
+// every calls f again and again until Close.
+func (c *Controller) every(d time.Duration, f func()) {
 	i := len(c.timers)
 	c.timers = append(c.timers, nil)
 	var fire func()
@@ -186,7 +193,7 @@ func (c *Controller) every(d time.Duration, e event) {
 		}
 	}
 	fire = func() {
-		c.signal(e)
+		f()
 		arm()
 	}
 	arm()

@@ -2,9 +2,7 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"tidemark/coordinator/znode"
 )
@@ -39,7 +37,8 @@ func (d *deletion) done() bool {
 	return true
 }
 
-// DeleteTopic deletes the topic of that name and returns once its nodes are gone.
+// DeleteTopic deletes the topic of that name and returns once its nodes are gone, and
+// brokers know as they do after CreateTopic.
 func (c *Controller) DeleteTopic(ctx context.Context, name string) error {
 	_, err := c.deleteTopic(ctx, func() *topic { return c.topics[name] }, fmt.Errorf("%w: %s", ErrUnknownTopic, name))
 	return err
@@ -83,7 +82,7 @@ func (c *Controller) deleteTopic(ctx context.Context, find func() *topic, unknow
 		if b.term.Err() != nil {
 			return b.name, ErrNotController
 		}
-		return b.name, nil
+		return b.name, c.awaitTold(ctx, toldWithin)
 	case <-ctx.Done():
 		return b.name, ctx.Err()
 	}
@@ -193,90 +192,14 @@ func (c *Controller) stopDeleted(t *topic, p *partition, id int32) {
 // endDeletion notes who has a replica still, and removes the nodes. The request goes
 // last, so that whoever is controller next takes up what was cut short.
 func (c *Controller) endDeletion(ctx context.Context, t *topic) error {
-	stray := znode.Stray{Topic: t.Name, ID: t.ID, Replicas: map[int32][]int32{}}
-	for index, brokers := range t.deletion.gone {
-		if len(brokers) > 0 {
-			stray.Replicas[index] = slices.Sorted(slices.Values(brokers))
-		}
-	}
-	if len(stray.Replicas) > 0 {
-		if err := c.o.Client.SetStray(ctx, c.fence, stray); err != nil {
-			return err
-		}
+	if err := c.noteStrays(ctx, t, t.deletion.gone, nil); err != nil {
+		return err
 	}
 	if err := c.o.Client.DeleteTopic(ctx, c.fence, t.Name); err != nil {
 		return err
 	}
-	if len(stray.Replicas) > 0 {
-		c.strays = append(slices.DeleteFunc(c.strays, func(s znode.Stray) bool { return s.ID == t.ID }), stray)
-		if err := c.tellStrays(ctx); err != nil {
-			return err
-		}
-	}
 	c.drop(t)
 	c.forgetTopic(t.Name)
 	c.log.Info("topic deleted", "topic", t.Name)
-	return nil
-}
-
-// loadStrays reads the replicas that brokers still have of deleted topics.
-func (c *Controller) loadStrays(ctx context.Context) error {
-	strays, err := c.o.Client.Strays(ctx)
-	var bad *znode.FormatError
-	if errors.As(err, &bad) {
-		c.log.Error("stray replicas are left alone", "error", err)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	c.strays = strays
 	return c.tellStrays(ctx)
-}
-
-// tellStrays has brokers that are back delete what they missed the deletion of.
-func (c *Controller) tellStrays(context.Context) error {
-	for _, s := range c.strays {
-		for _, index := range sortedKeys(s.Replicas) {
-			for _, id := range s.Replicas[index] {
-				if b := c.brokers[id]; b != nil {
-					c.stopStray(b, s, index)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func (c *Controller) stopStray(b *broker, s znode.Stray, index int32) {
-	tp := TopicPartition{Topic: s.Topic, Partition: index}
-	b.sender.remove(key{s.ID, tp}, StopPartition{TopicPartition: tp, TopicID: s.ID, LeaderEpoch: EpochDuringDelete, Delete: true}, func(err error) {
-		if err != nil {
-			return // its directory is offline: the next life of the broker is asked again
-		}
-		c.post(func() { c.strayGone(b, s.ID, index) })
-	})
-}
-
-// strayGone takes a replica that is deleted out of the list.
-func (c *Controller) strayGone(b *broker, id znode.TopicID, index int32) {
-	if !c.elected.Load() || c.brokers[b.ID] != b {
-		return
-	}
-	for i := range c.strays {
-		s := &c.strays[i]
-		if s.ID != id {
-			continue
-		}
-		s.Replicas[index] = without(s.Replicas[index], []int32{b.ID})
-		if len(s.Replicas[index]) == 0 {
-			delete(s.Replicas, index)
-		}
-		if err := c.o.Client.SetStray(c.term, c.fence, *s); err != nil {
-			c.settled(0, "note that a stray replica is gone", err)
-		} else if len(s.Replicas) == 0 {
-			c.strays = slices.Delete(c.strays, i, i+1)
-		}
-		return
-	}
 }

@@ -31,11 +31,28 @@ func (c *Controller) watchSession() {
 	}
 }
 
+// watchLease ends the term where the session may have ended without this process
+// having heard of it: somebody else may be in office. Nothing could be written any
+// more, but whoever asks would wait for that.
+func (c *Controller) watchLease() {
+	if c.lease.Holds() {
+		c.leased.Store(true)
+		return
+	}
+	c.termMu.Lock()
+	defer c.termMu.Unlock()
+	if c.endTerm != nil && c.leased.Load() {
+		c.elected.Store(false)
+		c.endTerm()
+		c.signal(officeEvent)
+	}
+}
+
 // seekOffice gives the office up if its session is gone, and takes it if nobody
 // has it.
 func (c *Controller) seekOffice(ctx context.Context) error {
 	if c.term != nil && (c.term.Err() != nil || c.o.Client.Session().ID != c.session) {
-		c.depose("its session ended")
+		c.depose("its session ended, or may have")
 	}
 	holder, err := c.o.Client.Controller(ctx)
 	switch {
@@ -44,13 +61,17 @@ func (c *Controller) seekOffice(ctx context.Context) error {
 		if c.elected.Load() && holder.Owner != c.session {
 			c.depose("another broker was elected")
 		}
-		return nil // its end will be told by the watch
+		if c.elected.Load() || holder.Owner != c.o.Client.Session().ID {
+			return nil // its end will be told by the watch
+		}
+		// It is ours: an answer got lost, or the term was ended for want of news.
 	case !errors.Is(err, znode.ErrNotFound):
 		return err
-	}
-	c.controller.Store(replication.NoBroker)
-	if c.elected.Load() {
-		c.depose("somebody removed /controller")
+	default:
+		c.controller.Store(replication.NoBroker)
+		if c.elected.Load() {
+			c.depose("somebody removed /controller")
+		}
 	}
 	fence, err := c.o.Client.ElectController(ctx, c.o.BrokerID, c.o.Clock.Now())
 	if errors.Is(err, znode.ErrControllerExists) {
@@ -73,6 +94,7 @@ func (c *Controller) takeOffice(ctx context.Context, fence znode.Fence) error {
 	c.fence = fence
 	c.termMu.Lock()
 	c.session = holder.Owner
+	c.leased.Store(false)
 	c.term, c.endTerm = context.WithCancel(c.ctx)
 	c.elected.Store(true)
 	c.termMu.Unlock()
@@ -89,7 +111,7 @@ func (c *Controller) takeOffice(ctx context.Context, fence znode.Fence) error {
 // assume is what a new controller does first (KafkaController.onControllerFailover).
 func (c *Controller) assume(ctx context.Context) error {
 	for _, f := range []func(context.Context) error{
-		c.loadBrokers, c.loadStrays, c.loadTopics, c.followISRChanges, c.followConfigRequests,
+		c.loadBrokers, c.loadStrays, c.loadTopics, c.tellStrays, c.followISRChanges, c.followConfigRequests,
 		c.followDeletions, c.followReassignments, c.settle, c.followPreferred,
 	} {
 		if err := f(ctx); err != nil {

@@ -135,6 +135,9 @@ func (c *Controller) carryOut(ctx context.Context, t *topic, changes []change) e
 		partitions, states = append(partitions, ch.p), append(states, ch.state)
 	}
 	c.stale[t.Name] = true // until it is done: then the topic is as known
+	if err := c.noteDropped(ctx, t, changes); err != nil {
+		return err
+	}
 	if err := c.writeStates(ctx, partitions, states); err != nil {
 		return err
 	}
@@ -161,7 +164,17 @@ func (c *Controller) carryOut(ctx context.Context, t *topic, changes []change) e
 	for _, ch := range done {
 		c.reshaped(ch)
 	}
-	return nil
+	return c.tellStrays(ctx)
+}
+
+// noteDropped notes whose replicas are to be deleted, and whose not any more.
+func (c *Controller) noteDropped(ctx context.Context, t *topic, changes []change) error {
+	gone, back := map[int32][]int32{}, map[int32][]int32{}
+	for _, ch := range changes {
+		gone[ch.p.index] = without(ch.p.replicas, ch.replicas)
+		back[ch.p.index] = without(ch.replicas, ch.p.replicas)
+	}
+	return c.noteStrays(ctx, t, gone, back)
 }
 
 func set(m *map[int32][]int32, p int32, replicas []int32) {
@@ -175,20 +188,14 @@ func set(m *map[int32][]int32, p int32, replicas []int32) {
 	(*m)[p] = replicas
 }
 
-// reshaped takes a change over once it stands, and stops who is no replica any more.
+// reshaped takes a change over once it stands.
 func (c *Controller) reshaped(ch change) {
 	p := ch.p
-	dropped := without(p.replicas, ch.replicas)
-	p.replicas, p.held = ch.replicas, false
-	for _, id := range dropped {
+	for _, id := range without(p.replicas, ch.replicas) {
 		delete(p.answers, id)
 		delete(p.offline, id)
-		if b := c.brokers[id]; b != nil {
-			b.sender.remove(p.key(), StopPartition{
-				TopicPartition: p.tp(), TopicID: p.topic.ID, LeaderEpoch: p.state.LeaderEpoch, Delete: true,
-			}, nil)
-		}
 	}
+	p.replicas, p.held = ch.replicas, false
 	c.log.Info("replicas changed", "topic", p.topic.Name, "partition", p.index, "replicas", ch.replicas, "adding", ch.adding, "removing", ch.removing)
 }
 

@@ -114,12 +114,21 @@ func sortedWaiting[T any](m map[key]waiting[T], first func(T) int) []waiting[T] 
 	return out
 }
 
-// send makes one round: replicas to be stopped first, since another topic of the
-// same name may come after, then roles, then what clients are told.
+// send makes one round: clients are told what is deleted before its replicas are
+// stopped, and those are stopped before roles are given out, since another topic of
+// the same name may come after; what else clients are told comes last.
 func (s *sender) send(b *batch) error {
 	var failed error
+	gone := slices.IndexFunc(b.views, func(w waiting[PartitionState]) bool { return w.value.Leader != DeletedLeader })
+	if gone < 0 {
+		gone = len(b.views)
+	}
+	if gone > 0 {
+		failed = s.sendViews(&batch{views: b.views[:gone], live: b.live})
+		b.views = b.views[gone:]
+	}
 	if len(b.stops) > 0 {
-		failed = s.sendStops(b.stops)
+		failed = errors.Join(failed, s.sendStops(b.stops))
 	}
 	if len(b.roles) > 0 || b.full {
 		failed = errors.Join(failed, s.sendRoles(b))

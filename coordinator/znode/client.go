@@ -61,6 +61,7 @@ type Client struct {
 	closed  bool
 	changed chan struct{}  // closed and replaced at each session event
 	past    map[int64]bool // ids of this Client's sessions, the present one included
+	lease   *Lease         // nil before the first call of Lease
 	// registeredIn is the session of the last attempt to register a broker.
 	registeredIn int64
 }

@@ -19,13 +19,17 @@ type Lease struct {
 // each acknowledgement.
 func (l *Lease) Holds() bool { return int64(time.Since(l.base)) < l.until.Load() }
 
-// Lease starts to keep a lease until the Client is closed: it runs for two thirds of
-// the session's timeout from the sending of the last request that was answered, and
-// is renewed every sixth.
+// Lease is the Client's lease, which is kept from the first call on until the Client is
+// closed: it runs for two thirds of the session's timeout from the sending of the last
+// request that was answered, and is renewed every sixth.
 func (c *Client) Lease() *Lease {
-	l := &Lease{base: time.Now()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.lease != nil {
+		return c.lease
+	}
+	l := &Lease{base: time.Now()}
+	c.lease = l
 	if c.closed {
 		return l
 	}

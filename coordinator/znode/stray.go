@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Stray are the replicas of a deleted topic whose brokers were not there to delete
+// Stray are replicas of a topic that are none any more and whose brokers did not delete
 // them: /admin/stray_replicas/<topic id>, a node of our own.
 type Stray struct {
 	Topic string
