@@ -50,7 +50,7 @@ func (s *Server) alterConfig(kind kmsg.ConfigResourceType, name string, validate
 		return err
 	}
 	if target.entity == znode.Topics {
-		change = keepingFixed(change)
+		change = s.keepingFixed(change)
 	}
 	checked := func(settings map[string]string) error {
 		if err := change(settings); err != nil {

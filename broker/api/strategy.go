@@ -44,20 +44,24 @@ func noteStrategy(b *config.Broker, overrides map[string]string) map[string]stri
 }
 
 // keepingFixed makes of a change to a topic's overrides one that leaves the strategy
-// alone, and refuses another one.
-func keepingFixed(change configChange) configChange {
+// alone, and refuses another one. Who replaces all settings need not know it.
+func (s *Server) keepingFixed(change configChange) configChange {
 	return func(settings map[string]string) error {
-		before, named := settings[strategyName]
+		before := copied(settings)
 		if err := change(settings); err != nil {
 			return err
 		}
-		after, set := settings[strategyName]
-		switch {
-		case set && after != before && (named || after != defaultStrategy):
-			return fmt.Errorf("%w: %s is fixed when a topic is created: create another topic", errInvalidConfig, strategyName)
-		case !set && named:
-			settings[strategyName] = before // who replaces all settings need not know this one
-		case set && !named:
+		own, named := before[strategyName]
+		if !named {
+			own, before[strategyName] = defaultStrategy, defaultStrategy
+		}
+		if _, set := settings[strategyName]; !set {
+			settings[strategyName] = own
+		}
+		if err := s.o.Configs.Broker().CheckAltered(before, settings); err != nil {
+			return fmt.Errorf("%w: %w", errInvalidConfig, err)
+		}
+		if !named {
 			delete(settings, strategyName)
 		}
 		return nil
