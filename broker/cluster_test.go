@@ -413,15 +413,16 @@ func TestControlledShutdown(t *testing.T) {
 			})
 		}
 	}
-	details, err := c.admin().ListTopics(t.Context(), "t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range details["t"].Partitions {
-		if p.Leader == 2 || p.Leader < 0 {
-			t.Errorf("partition %d is led by %d after the controlled shutdown", p.Partition, p.Leader)
+	c.await("every broker to tell of other leaders", func(context.Context) (string, bool) {
+		for _, b := range c.brokers {
+			for _, p := range b.view.View().Topic("t").Partitions {
+				if p.Leader == 2 || p.Leader < 0 {
+					return fmt.Sprintf("broker %d tells of %+v", b.o.Config.BrokerID, p), false
+				}
+			}
 		}
-	}
+		return "", true
+	})
 	c.stop(2)
 	if _, err := os.Stat(filepath.Join(c.logDir(2), ".kafka_cleanshutdown")); err != nil {
 		t.Errorf("no marker of the clean shutdown: %v", err)
