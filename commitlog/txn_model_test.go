@@ -549,3 +549,48 @@ func TestTransactionsAgainstModel(t *testing.T) {
 		}
 	}
 }
+
+// TestCleanedMarkersTakeTheirEntries: once compaction has dropped the marker of an
+// aborted transaction, nobody is told of the transaction any more; a consumer would
+// skip what the producer has committed since.
+func TestCleanedMarkersTakeTheirEntries(t *testing.T) {
+	m := newTxnModel(t, 1, true)
+	write := func(b txnBatch) {
+		m.put(b, func(b record.Batch) (AppendInfo, error) { return m.AppendTransactional(b, 0, Unverified) })
+	}
+	end := func(commit bool) {
+		info := m.endTxn(10, commit)
+		m.batches = append(m.batches, txnBatch{base: info.BaseOffset, last: info.LastOffset, producerID: 10, transactional: true, control: true, commit: commit})
+	}
+	write(txnBatch{producerID: 10, transactional: true, keys: []string{"a"}, values: []string{"aborted"}})
+	end(false)
+	write(txnBatch{producerID: 10, transactional: true, keys: []string{"b"}, values: []string{"committed"}})
+	end(true)
+	told := []int{}
+	for i := range 4 {
+		m.plain(-1)
+		m.must(m.Roll())
+		m.hw = m.LogEndOffset()
+		_, err := m.cleaner.Clean(m.Log, m.hw)
+		m.must(err)
+		m.cleaned = true
+		aborted, err := m.AbortedTxns(0, m.hw)
+		m.must(err)
+		told = append(told, len(aborted))
+		markers := 0
+		for _, b := range m.readAll(0) {
+			if kind, _, ok := endMarker(b); ok && kind == record.Abort {
+				markers++
+			}
+		}
+		if len(aborted) > markers || i == 3 && markers > 0 {
+			t.Errorf("round %d: %d aborted transactions, %d abort markers", i, len(aborted), markers)
+		}
+		m.check()
+		m.clock.Advance(time.Second)
+	}
+	if !slices.Equal(told, []int{1, 0, 0, 0}) {
+		t.Errorf("aborted transactions after each round: %v, want one until no round sees its data", told)
+	}
+	m.close()
+}
