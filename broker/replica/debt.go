@@ -12,7 +12,8 @@ import (
 // acked is how far a partition was acknowledged: the offset after the last record
 // that a producer with acks=1 or acks=all was told of. acks=0 tells nobody
 // anything. The cell is the partition's own or, with Options.AckCell, somebody's
-// who keeps it beyond the process.
+// who keeps it beyond the process. A truncation lowers it: what another leader did not
+// have is not owed any more.
 type acked struct{ cell *atomic.Uint64 }
 
 func (m *Manager) newAcked(logDir string) (acked, error) {
@@ -33,6 +34,12 @@ func raise[T cmp.Ordered](cell interface {
 		if to <= current || cell.CompareAndSwap(current, to) {
 			return
 		}
+	}
+}
+
+// lower makes an atomic cell at most to.
+func lower(cell *atomic.Uint64, to uint64) {
+	for current := cell.Load(); current > to && !cell.CompareAndSwap(current, to); current = cell.Load() {
 	}
 }
 

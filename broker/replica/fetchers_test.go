@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -279,5 +280,34 @@ func TestFollowingAllocatesNothing(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1000, one); n > 0 {
 		t.Errorf("%v allocations for an answer with a batch, want 0", n)
+	}
+}
+
+// TestTruncationByHighWatermark: with replica.truncation=hw a follower of a new epoch
+// drops what it does not know committed, and asks without comparing epochs.
+func TestTruncationByHighWatermark(t *testing.T) {
+	var compared atomic.Bool
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
+		resp := nothing(r)
+		q, a := &r.Partitions[0], &resp.Partitions[0]
+		compared.Store(compared.Load() || q.LastFetchedEpoch != replication.NoEpoch)
+		if q.LeaderEpoch == 1 && q.FetchOffset < 5 {
+			a.Records, a.HighWatermark = ledBy(q.FetchOffset), 3
+		}
+		return resp
+	}}
+	h := followerHost(t, vfs.NewMem(), l, 1, func(h *host) { h.o.Truncation = replication.ByHighWatermark })
+	p := h.Partition("t", 0)
+	eventually(t, "five records", func() bool { return p.LogEndOffset() == 5 })
+	p.NoteAcknowledged(4)
+	h.follow(0, 3, 2)
+	if end := p.LogEndOffset(); end != 3 || p.HighWatermark() != 3 {
+		t.Errorf("the log ends at %d with high watermark %d, want it cut to 3", end, p.HighWatermark())
+	}
+	if p.DurabilityDebt() > 3 {
+		t.Errorf("%d records are owed of a log of 3", p.DurabilityDebt())
+	}
+	if compared.Load() {
+		t.Error("a leader was told an epoch to compare")
 	}
 }

@@ -21,6 +21,7 @@ type driven struct {
 	// effects and answer are buffers: what is being done, and the last AnswerFetch.
 	effects []replication.Effect
 	answer  replication.Effect
+	growth  replication.Event // an Appended: there are many
 	// changed: somebody who waits should look again.
 	changed bool
 	// controllerEpoch is the highest that was obeyed.
@@ -164,7 +165,8 @@ func (p *Partition) grown(end int64, leaderEpoch int32) (told bool) {
 		return false
 	}
 	p.end.Store(end)
-	p.step(&replication.Event{Kind: replication.Appended, Offset: end, RecordEpoch: leaderEpoch})
+	p.growth.Kind, p.growth.Offset, p.growth.RecordEpoch = replication.Appended, end, leaderEpoch
+	p.step(&p.growth)
 	p.changed = p.changed || p.copies // Followers wait for what nobody else may see.
 	return true
 }
@@ -281,6 +283,7 @@ func (p *Partition) cut(e *replication.Effect, cut func(int64) error) {
 	start, end := p.log.LogStartOffset(), p.log.LogEndOffset()
 	p.hw.Store(max(start, min(p.hw.Load(), end)))
 	p.end.Store(end)
+	lower(p.acked.cell, uint64(end))
 	p.following.lowered = p.dir.lower(p)
 	p.manager.o.Logger.Info("log was truncated", "partition", p.ID().String(), "from", before, "to", end, "why", e.Why.String())
 	p.step(&replication.Event{Kind: replication.Truncated, Offset: end, LogStart: start})

@@ -363,6 +363,3 @@ func (p *Partition) Ready(r ReadRequest) bool {
 func (p *Partition) MustTell(r ReadRequest) bool {
 	return p.readable(&r) != nil || r.Offset < p.log.LogStartOffset() || r.Offset > p.log.LogEndOffset()
 }
-
-// HasReplica reports whether the broker is one of the partition's replicas.
-func (p *Partition) HasReplica(broker int32) bool { return contains(p.lead.Load().replicas, broker) }
