@@ -13,8 +13,8 @@ import (
 var appendEngines = []string{"buffered", "mapped", "direct"}
 
 // TestKafkaDumpLogAcceptsEveryFile writes through every append engine and every
-// codec, with rolls and idempotent producers, stops the broker and hands each
-// file of each partition to Kafka's own tool.
+// codec, with rolls, idempotent and transactional producers, stops the broker and
+// hands each file of each partition to Kafka's own tool.
 func TestKafkaDumpLogAcceptsEveryFile(t *testing.T) {
 	b := startBroker(t)
 	for _, engine := range appendEngines {
@@ -26,6 +26,13 @@ func TestKafkaDumpLogAcceptsEveryFile(t *testing.T) {
 	}
 	createTopic(t, b, "dump-append-time", 1, "message.timestamp.type", "LogAppendTime")
 	produceStrings(t, b, "dump-append-time", 1000)
+	createTopic(t, b, "dump-txn", 1)
+	client := transactional(t, b, "dump")
+	for range 3 {
+		transact(t, client, "dump-txn", kgo.TryCommit, "a", "b")
+		transact(t, client, "dump-txn", kgo.TryAbort, "c", "d")
+	}
+	client.Close()
 	b.Stop(t)
 
 	files := map[string][]string{}
@@ -39,9 +46,10 @@ func TestKafkaDumpLogAcceptsEveryFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ext := range []string{".log", ".index", ".timeindex", ".snapshot"} {
-		if len(files[ext]) < 3 {
-			t.Errorf("the brokers left %d files %s, want several", len(files[ext]), ext)
+	for ext, atLeast := range map[string]int{".log": 3, ".index": 3, ".timeindex": 3, ".snapshot": 3, ".txnindex": 1} {
+		if len(files[ext]) < atLeast {
+			t.Errorf("the brokers left %d files %s, want %d at least", len(files[ext]), ext, atLeast)
+			continue
 		}
 		k := kafkaReleases[0]
 		out := k.java(t, "", "kafka.tools.DumpLogSegments", "--deep-iteration", "--files", strings.Join(files[ext], ","))
@@ -52,6 +60,9 @@ func TestKafkaDumpLogAcceptsEveryFile(t *testing.T) {
 		}
 		if got := strings.Count(out, "Dumping "); got != len(files[ext]) {
 			t.Errorf("kafka-dump-log looked at %d of %d files *%s", got, len(files[ext]), ext)
+		}
+		if got := strings.Count(out, "producerId: "); ext == ".txnindex" && got != 3 {
+			t.Errorf("kafka-dump-log shows %d aborted transactions, want 3:\n%s", got, out)
 		}
 	}
 }
