@@ -61,6 +61,9 @@ func (c *Controller) followBrokers(ctx context.Context) error {
 	if err := c.loadBrokers(ctx); err != nil {
 		return err
 	}
+	for _, p := range c.all() {
+		p.isNew = p.isNew && !p.exists // who registers now was not there when it was new
+	}
 	c.dirtyAll()
 	c.signal(deletionsEvent)
 	return c.tellStrays(ctx)

@@ -20,27 +20,18 @@ const configChangeLife = 15 * time.Minute
 type configs struct {
 	to Sink
 
-	mu         sync.Mutex      // held while configuration is read and passed on
-	lastChange int64           // sequence of the last change applied
-	topics     map[string]bool // those that the Sink heard of
+	mu         sync.Mutex // held while configuration is read and passed on
+	lastChange int64      // sequence of the last change applied
 }
 
 func (f *configs) init(o Options) {
-	f.to, f.lastChange, f.topics = o.Sink, -1, map[string]bool{}
+	f.to, f.lastChange = o.Sink, -1
 }
 
 // learned passes on what is known already.
 func (f *configs) learned(entity znode.EntityType, name string, config map[string]string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pass(entity, name, config)
-}
-
-// pass is called with mu held.
-func (f *configs) pass(entity znode.EntityType, name string, config map[string]string) {
-	if entity == znode.Topics {
-		f.topics[name] = true
-	}
 	f.to.ConfigChanged(entity, name, config)
 }
 
@@ -61,37 +52,20 @@ func (c *Controller) loadConfigs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, name := range names {
-			if err := c.passOn(ctx, entity, name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// LearnTopics passes the configuration of topics on that were not heard of yet. It
-// needs no loop of the Controller: a LeaderAndIsr handler calls it first, so that a
-// partition is not led under the wrong strategy.
-func (c *Controller) LearnTopics(ctx context.Context, names []string) error {
-	c.configs.mu.Lock()
-	defer c.configs.mu.Unlock()
-	for _, name := range names {
-		if c.configs.topics[name] {
-			continue
-		}
-		if err := c.passOn(ctx, znode.Topics, name); err != nil {
+		if err := c.passOn(ctx, entity, names...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forgetTopic has the configuration read again where the topic is seen again.
-func (c *Controller) forgetTopic(name string) {
+// LearnTopics passes the configuration of topics on: that of a new topic is announced
+// to nobody. It needs no loop of the Controller: a LeaderAndIsr handler calls it for
+// topics that it has no replica of, so that none is led under the wrong strategy.
+func (c *Controller) LearnTopics(ctx context.Context, names []string) error {
 	c.configs.mu.Lock()
 	defer c.configs.mu.Unlock()
-	delete(c.configs.topics, name)
+	return c.passOn(ctx, znode.Topics, names...)
 }
 
 // followConfigs passes on what was announced since the last time, until that goes
@@ -145,19 +119,20 @@ func (c *Controller) reconfigured(changes []znode.Change) {
 	}
 }
 
-// passOn reads one entity and passes it on. Content that nobody can read is logged
-// and passed over: it must not hide the changes after it.
-func (c *Controller) passOn(ctx context.Context, entity znode.EntityType, name string) error {
-	config, _, err := c.o.Client.Config(ctx, entity, name)
-	var bad *znode.FormatError
-	if errors.As(err, &bad) {
-		c.log.Error("configuration is left alone", "entity", string(entity), "name", name, "error", err)
-		return nil
-	}
+// passOn reads entities and passes them on. Content that nobody can read is logged and
+// passed over: it must not hide the changes after it. The configs' mu is held.
+func (c *Controller) passOn(ctx context.Context, entity znode.EntityType, names ...string) error {
+	results, err := c.o.Client.Configs(ctx, entity, names)
 	if err != nil {
 		return err
 	}
-	c.configs.pass(entity, name, config)
+	for i, r := range results {
+		if r.Err != nil {
+			c.log.Error("configuration is left alone", "entity", string(entity), "name", names[i], "error", r.Err)
+			continue
+		}
+		c.configs.to.ConfigChanged(entity, names[i], r.Config)
+	}
 	return nil
 }
 

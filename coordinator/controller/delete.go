@@ -127,13 +127,12 @@ func (c *Controller) followDeletions(ctx context.Context) error {
 // read.
 func (c *Controller) deleteUnknown(ctx context.Context, name string) error {
 	if !c.passed[name] {
-		if t, err := c.loadTopic(ctx, name); err == nil {
-			// It just came: it is taken in, and deleted in order.
-			if err := c.readStates(ctx, c.adopt(t)); err != nil {
-				return err
+		if t, err := c.o.Client.Topic(ctx, name); err == nil {
+			if t, err = c.checkTopic(ctx, name, t); err == nil {
+				// It just came: it is taken in, and deleted in order.
+				c.signal(deletionsEvent)
+				return c.readStates(ctx, c.adopt(t))
 			}
-			c.signal(deletionsEvent)
-			return nil
 		}
 	}
 	if err := c.o.Client.DeleteTopic(ctx, c.fence, name); err != nil {
@@ -199,7 +198,6 @@ func (c *Controller) endDeletion(ctx context.Context, t *topic) error {
 		return err
 	}
 	c.drop(t)
-	c.forgetTopic(t.Name)
 	c.log.Info("topic deleted", "topic", t.Name)
 	return c.tellStrays(ctx)
 }

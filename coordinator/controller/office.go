@@ -39,9 +39,16 @@ func (c *Controller) watchLease() {
 		c.leased.Store(true)
 		return
 	}
+	if c.leased.Load() {
+		c.lapse()
+	}
+}
+
+// lapse ends the term; the loop looks who is in office.
+func (c *Controller) lapse() {
 	c.termMu.Lock()
 	defer c.termMu.Unlock()
-	if c.endTerm != nil && c.leased.Load() {
+	if c.endTerm != nil {
 		c.elected.Store(false)
 		c.endTerm()
 		c.signal(officeEvent)

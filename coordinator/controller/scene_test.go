@@ -501,3 +501,53 @@ func TestRacksHaveOneReplicaEach(t *testing.T) {
 		}
 	}
 }
+
+// TestTheNextControllerKnowsTheStrategy: nobody announces the configuration of a new
+// topic, and the strategy stands there.
+func TestTheNextControllerKnowsTheStrategy(t *testing.T) {
+	n, c, client := three(t)
+	second := n.control(2, connectFor(t, n.addr, 5*time.Second))
+	config := map[string]string{"replication.strategy": "quorum"}
+	if _, err := c.CreateTopic(testContext(t), TopicRequest{Name: "t", Partitions: 1, ReplicationFactor: 3, Config: config}); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	await(t, func() (bool, string) { return second.IsController(), "the second is not elected" })
+	if err := second.awaitTold(testContext(t), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	heard := second.o.Sink.(*sink)
+	heard.mu.Lock()
+	if heard.configs["topics/t"]["replication.strategy"] != "quorum" {
+		t.Errorf("the next controller knows %v", heard.configs)
+	}
+	heard.mu.Unlock()
+	if id := second.ControllerID(); id != 2 {
+		t.Errorf("the controller is %d, want 2", id)
+	}
+	await(t, func() (bool, string) { return n.agreed(client, "t") })
+}
+
+// TestAnOfficeWithoutNews: a controller that hears nothing of its session is in office
+// no longer, so nobody waits for it; the session did not end, and it takes the office
+// up again under its epoch.
+func TestAnOfficeWithoutNews(t *testing.T) {
+	n, c, _ := three(t)
+	n.create(c, "t", map[int32][]int32{0: {1, 2, 3}})
+	var epoch int32
+	if _, err := call(c, testContext(t), func(context.Context) (struct{}, error) {
+		epoch = c.fence.Epoch
+		c.lapse()
+		if c.IsController() {
+			t.Error("it is in office still")
+		}
+		return struct{}{}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() (bool, string) { return c.IsController(), "it does not take the office up again" })
+	now, err := call(c, testContext(t), func(context.Context) (int32, error) { return c.fence.Epoch, nil })
+	if err != nil || now != epoch {
+		t.Errorf("controller epoch %d after %d, error %v; want the same", now, epoch, err)
+	}
+}

@@ -111,12 +111,21 @@ func (c *Controller) loadTopics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return c.topics[name] != nil })
+	read, err := c.o.Client.Topics(ctx, names)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	// Elections need the strategy, and nobody announces the configuration of a new topic.
+	if err := c.LearnTopics(ctx, names); err != nil {
+		return err
+	}
 	var fresh []*partition
-	for _, name := range names {
-		if c.topics[name] != nil {
-			continue
+	for i, name := range names {
+		t, err := read[i].Topic, read[i].Err
+		if err == nil {
+			t, err = c.checkTopic(ctx, name, t)
 		}
-		t, err := c.loadTopic(ctx, name)
 		var bad *znode.FormatError
 		switch {
 		case err == nil:
@@ -132,13 +141,10 @@ func (c *Controller) loadTopics(ctx context.Context) error {
 	return c.readStates(ctx, fresh)
 }
 
-// loadTopic reads a topic and gives it an id where it has none.
-func (c *Controller) loadTopic(ctx context.Context, name string) (znode.Topic, error) {
+// checkTopic refuses a topic that nobody can serve, and gives it an id where it has
+// none.
+func (c *Controller) checkTopic(ctx context.Context, name string, t znode.Topic) (znode.Topic, error) {
 	if err := ValidateTopicName(name); err != nil {
-		return znode.Topic{}, err
-	}
-	t, err := c.o.Client.Topic(ctx, name)
-	if err != nil {
 		return t, err
 	}
 	for p, replicas := range t.Partitions {
@@ -146,6 +152,7 @@ func (c *Controller) loadTopic(ctx context.Context, name string) (znode.Topic, e
 			return t, fmt.Errorf("%w: partition %d of %s has no replica", ErrInvalidAssignment, p, name)
 		}
 	}
+	var err error
 	if t.ID.IsZero() {
 		t.ID = znode.NewTopicID()
 		t.Version, err = c.o.Client.SetTopic(ctx, c.fence, t)

@@ -60,6 +60,50 @@ func (c *Client) PartitionStates(ctx context.Context, partitions []TopicPartitio
 	return results, err
 }
 
+// TopicResult is what became of the reading of one topic.
+type TopicResult struct {
+	Topic Topic
+	// Err is ErrNotFound or a FormatError.
+	Err error
+}
+
+// Topics reads many topics at once; the results are in order.
+func (c *Client) Topics(ctx context.Context, names []string) ([]TopicResult, error) {
+	results := make([]TopicResult, len(names))
+	err := pipeline(len(names), func(i int) error {
+		var bad *FormatError
+		t, err := c.Topic(ctx, names[i])
+		if err != nil && !errors.Is(err, ErrNotFound) && !errors.As(err, &bad) {
+			return err
+		}
+		results[i] = TopicResult{t, err}
+		return nil
+	})
+	return results, err
+}
+
+// ConfigResult is what became of the reading of one configuration.
+type ConfigResult struct {
+	Config map[string]string
+	// Err is a FormatError.
+	Err error
+}
+
+// Configs reads the configurations of many entities at once; the results are in order.
+func (c *Client) Configs(ctx context.Context, entity EntityType, names []string) ([]ConfigResult, error) {
+	results := make([]ConfigResult, len(names))
+	err := pipeline(len(names), func(i int) error {
+		var bad *FormatError
+		config, _, err := c.Config(ctx, entity, names[i])
+		if err != nil && !errors.As(err, &bad) {
+			return err
+		}
+		results[i] = ConfigResult{config, err}
+		return nil
+	})
+	return results, err
+}
+
 // StateWrite is a partition's state, to be written at the version it was read at.
 type StateWrite struct {
 	TopicPartition

@@ -145,7 +145,9 @@ func TestSessionEndsWhileAway(t *testing.T) {
 				err   error
 			}
 			again := make(chan registration, 10)
-			keep := func() { c.KeepRegistered(ctx, func() Broker { return b }, func(epoch int64, err error) { again <- registration{epoch, err} }) }
+			keep := func() {
+				c.KeepRegistered(ctx, func() Broker { return b }, func(epoch int64, err error) { again <- registration{epoch, err} })
+			}
 			if early {
 				keep()
 			}
