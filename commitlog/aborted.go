@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 
 	"tidemark/commitlog/index"
 	"tidemark/internal/vfs"
@@ -163,14 +164,25 @@ func (l *Log) loadAborted(found listing) error {
 	return nil
 }
 
-// finishAborted puts the transaction indexes that were made anew on stable storage;
-// the active segment's can wait for its sync.
+// finishAborted puts the transaction indexes that were made anew on stable storage.
+// Where a full disk has no room for one, it stays in memory and the recovery point
+// before its segment, until a flush finds room; maintenance is held, or nobody else
+// has the log yet.
 func (l *Log) finishAborted() error {
+	l.unsyncedAborted = false
 	remade := false
-	for _, s := range l.view.segments {
-		x := s.aborted.Load()
-		if s.remakeAborted && x != nil {
-			if err := x.Sync(); err != nil && !(s == l.view.active() && vfs.IsFull(err)) {
+	for _, s := range l.snapshot().segments {
+		if !s.remakeAborted {
+			continue
+		}
+		if x := s.aborted.Load(); x != nil {
+			err := x.Sync()
+			if vfs.IsFull(err) {
+				l.unsyncedAborted = true
+				l.recoveryPoint.Store(min(l.recoveryPoint.Load(), s.base))
+				continue
+			}
+			if err != nil {
 				return fmt.Errorf("transaction index: %w", err)
 			}
 			remade = true
@@ -181,4 +193,18 @@ func (l *Log) finishAborted() error {
 		return nil
 	}
 	return l.fs.SyncDir(l.dir)
+}
+
+// flushAborted is finishAborted for what it left.
+func (l *Log) flushAborted() error {
+	if !l.unsyncedAborted {
+		return nil
+	}
+	if err := l.finishAborted(); err != nil {
+		return err
+	}
+	if l.unsyncedAborted {
+		return noRoomError{fmt.Errorf("transaction index: %w", syscall.ENOSPC)}
+	}
+	return nil
 }

@@ -52,7 +52,7 @@ func (l *Log) flush(always bool) error {
 		if err := appender.Flush(); err != nil {
 			return l.fail(fmt.Errorf("flush: %w", err))
 		}
-		if err := l.syncNames(); err != nil {
+		if err := errors.Join(l.syncNames(), l.flushAborted()); err != nil {
 			return l.sealFailed(fmt.Errorf("flush: %w", err))
 		}
 		l.advanceRecoveryPoint(end)
@@ -77,7 +77,7 @@ func (l *Log) syncNames() error {
 
 // advanceRecoveryPoint raises the recovery point; maintenance is held.
 func (l *Log) advanceRecoveryPoint(offset int64) {
-	if offset > l.recoveryPoint.Load() {
+	if offset > l.recoveryPoint.Load() && !l.unsyncedAborted {
 		l.recoveryPoint.Store(offset)
 	}
 }

@@ -61,6 +61,9 @@ type Log struct {
 	// maintenance is held by whoever flushes, seals, truncates, deletes or
 	// closes: one at a time, whatever it takes.
 	maintenance sync.Mutex
+	// unsyncedAborted: a transaction index that Open made anew is in memory only.
+	// Guarded by maintenance.
+	unsyncedAborted bool
 	// cleaning is held by a round of cleaning, which takes maintenance only to
 	// begin and to swap segments.
 	cleaning sync.Mutex

@@ -35,7 +35,8 @@ type segment struct {
 	// aborted is the transaction index, nil where no transaction was aborted in the
 	// segment. Changed under the log's mu, read with mu held shared.
 	aborted atomic.Pointer[index.Transactions]
-	// remakeAborted: Open is to make it anew from the log.
+	// remakeAborted: Open makes it anew from the log, and it is not on stable storage
+	// yet. Guarded by the log's maintenance.
 	remakeAborted bool
 
 	// mu is held shared by whoever uses the fields below, exclusively to open,

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/commitlog/producer"
+	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
 )
 
@@ -310,6 +313,65 @@ func readCommittedOnce(l *Log, offset int64) (next int64, err error) {
 		next, rest = b.NextOffset(), behind
 	}
 	return next, nil
+}
+
+// TestNoRoomForAbortedTransactions: a start on a full disk that has to make a
+// transaction index anew serves, and a crash later still knows what was aborted.
+func TestNoRoomForAbortedTransactions(t *testing.T) {
+	w := newWorld(t)
+	mem := vfs.NewMem()
+	faulty := vfs.NewFaulty(mem)
+	w.fs = faulty
+	if err := errors.Join(mem.MkdirAll("/logs"), mem.SyncDir("/")); err != nil {
+		t.Fatal(err)
+	}
+	w.open()
+	w.begin(1, 0, 2)
+	w.endTxn(1, false)
+	if err := errors.Join(w.Roll(), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	w.mustAppend(batch(2, testStart.UnixMilli()), 0)
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	w.crash()
+	w.state.RecoveryPoint = 0
+	full := true
+	faulty.OnCall(func(op vfs.Op, path string) error {
+		if full && op == vfs.OpWrite && strings.HasSuffix(path, TxnIndexSuffix) {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	expect := func() {
+		t.Helper()
+		aborted, err := w.AbortedTxns(0, 5)
+		if err != nil || len(aborted) != 1 {
+			t.Fatalf("%d aborted transactions, %v, want one", len(aborted), err)
+		}
+	}
+	w.open()
+	expect()
+	if rp := w.RecoveryPoint(); rp != 0 {
+		t.Errorf("recovery point %d, want 0", rp)
+	}
+	if err := w.Flush(); !vfs.IsFull(err) || w.Err() != nil {
+		t.Errorf("a flush without room: %v, the log: %v", err, w.Err())
+	}
+	w.crash()
+	full = false
+	w.fs = mem.CrashClone(0)
+	w.open()
+	expect()
+	if err := w.Flush(); err != nil || w.RecoveryPoint() != w.LogEndOffset() {
+		t.Errorf("a flush with room: %v, recovery point %d", err, w.RecoveryPoint())
+	}
+	w.crash()
+	w.fs = w.fs.(*vfs.Mem).CrashClone(0)
+	w.open()
+	expect()
+	w.close()
 }
 
 // TestNoTransactionsNoBound: a log without transactions answers without a lock.
