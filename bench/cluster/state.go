@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -197,4 +198,22 @@ func (c *Cluster) note(a Action) error {
 	}
 	_, err = f.Write(append(line, '\n'))
 	return errors.Join(err, f.Close())
+}
+
+// Actions is everything that has been done to the cluster.
+func (c *Cluster) Actions() (all []Action, err error) {
+	f, err := os.Open(filepath.Join(c.dir, faultsFile))
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	for d := json.NewDecoder(f); ; {
+		var a Action
+		if err := d.Decode(&a); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("cluster: %s: %w", f.Name(), err)
+		}
+		all = append(all, a)
+	}
 }

@@ -117,7 +117,7 @@ var free = []string{"cmd/...", "e2e/..."}
 
 // homes says where a third-party module may be imported outside tests.
 var homes = map[string][]string{
-	"github.com/twmb/franz-go/pkg/kmsg": {"protocol/wire", "broker/api/...", "broker/peer", "bench/driver/...", "cmd/..."},
+	"github.com/twmb/franz-go/pkg/kmsg": {"protocol/wire", "broker/api/...", "broker/peer", "bench/chaos", "bench/driver/...", "cmd/..."},
 	"github.com/twmb/franz-go/pkg/kgo":  {"bench/chaos", "bench/driver", "bench/trial", "cmd/..."},
 	"github.com/go-zookeeper/zk":        {"coordinator/znode"},
 	"github.com/spf13/cobra":            {"cmd/..."},
