@@ -108,7 +108,11 @@ func (c *Cluster) Status(ctx context.Context) (*Status, error) {
 	asking.Wait()
 	views = slices.DeleteFunc(views, func(v *Partitions) bool { return v == nil })
 	out.Controller = office(views)
-	out.Partitions = merge(views)
+	states := map[int32]process.State{}
+	for _, b := range out.Brokers {
+		states[b.ID] = b.State
+	}
+	out.Partitions = merge(views, states)
 	out.count()
 	return out, nil
 }
@@ -183,8 +187,9 @@ type partitionName struct {
 	index int32
 }
 
-// merge puts the brokers' views together, sorted by topic and partition.
-func merge(views []*Partitions) []PartitionStatus {
+// merge puts the brokers' views together, sorted by topic and partition. states are
+// those of all brokers.
+func merge(views []*Partitions, states map[int32]process.State) []PartitionStatus {
 	told := map[partitionName]map[int32]*Replica{}
 	for _, v := range views {
 		for i := range v.Partitions {
@@ -198,7 +203,7 @@ func merge(views []*Partitions) []PartitionStatus {
 	}
 	out := make([]PartitionStatus, 0, len(told))
 	for _, replicas := range told {
-		out = append(out, mergePartition(replicas))
+		out = append(out, mergePartition(replicas, states))
 	}
 	slices.SortFunc(out, func(a, b PartitionStatus) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
@@ -207,7 +212,7 @@ func merge(views []*Partitions) []PartitionStatus {
 }
 
 // mergePartition takes the view of the leader of the latest epoch.
-func mergePartition(told map[int32]*Replica) PartitionStatus {
+func mergePartition(told map[int32]*Replica, states map[int32]process.State) PartitionStatus {
 	var v *Replica
 	for _, broker := range sortedKeys(told) {
 		r := told[broker]
@@ -222,10 +227,7 @@ func mergePartition(told map[int32]*Replica) PartitionStatus {
 	leads := v.Role == "leader"
 	if !leads {
 		p.Admits = false
-		p.Waiting = fmt.Sprintf("broker %d, which is to lead, does not say so", v.Leader)
-		if v.Leader < 0 {
-			p.Waiting = "nobody leads"
-		}
+		p.Waiting = leaderless(v.Leader, states)
 	}
 	assigned := sorted(v.Replicas)
 	for broker := range told { // one that is no longer assigned may still have a copy
@@ -252,6 +254,19 @@ func mergePartition(told map[int32]*Replica) PartitionStatus {
 		p.Replicas = append(p.Replicas, r)
 	}
 	return p
+}
+
+// leaderless says why a partition has no leader that would tell.
+func leaderless(leader int32, states map[int32]process.State) string {
+	switch state, ok := states[leader]; {
+	case leader < 0:
+		return "nobody leads"
+	case ok && state == process.Gone:
+		return fmt.Sprintf("broker %d, which is to lead, is down", leader)
+	case ok && state == process.Paused:
+		return fmt.Sprintf("broker %d, which is to lead, is paused", leader)
+	}
+	return fmt.Sprintf("broker %d is to lead and does not say that it does", leader)
 }
 
 func sorted(ids []int32) []int32 {

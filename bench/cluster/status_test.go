@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tidemark/bench/process"
 )
 
 // TestMerge puts three views of one partition together: a deposed leader that does
@@ -16,7 +19,7 @@ func TestMerge(t *testing.T) {
 	deposed, leader := replica("leader", 4), replica("leader", 5)
 	leader.Leader, leader.ISR, leader.Waiting, leader.Admits = 2, []int32{2, 3}, "it waits", true
 	leader.Followers = []Follower{{Broker: 1, End: -1, Lag: -1}, {Broker: 3, End: 8, Lag: 2, InSync: true, BehindMs: 1500}}
-	got := merge([]*Partitions{{Broker: 1, Partitions: []Replica{deposed}}, {Broker: 2, Partitions: []Replica{leader}}})
+	got := merge([]*Partitions{{Broker: 1, Partitions: []Replica{deposed}}, {Broker: 2, Partitions: []Replica{leader}}}, nil)
 	want := []PartitionStatus{{
 		Topic: "t", Partition: 3, Strategy: "isr", Leader: 2, LeaderEpoch: 5, MinISR: 1, ISR: []int32{2, 3}, OSR: []int32{1}, Admits: true, Waiting: "it waits",
 		Replicas: []ReplicaStatus{
@@ -33,12 +36,18 @@ func TestMerge(t *testing.T) {
 // TestMergeWithoutLeader: followers know who is to lead, and that is not enough.
 func TestMergeWithoutLeader(t *testing.T) {
 	follower := Replica{Topic: "t", Role: "follower", Leader: 1, LeaderEpoch: 2, Replicas: []int32{1, 2}, ISR: []int32{1, 2}, Admits: true, End: 5, Watermark: 5}
-	got := merge([]*Partitions{{Broker: 2, Partitions: []Replica{follower}}})[0]
-	if got.Leader != 1 || got.Admits || got.Waiting == "" || len(got.Replicas) != 2 || got.Replicas[0].Role != "" || got.Replicas[0].End != -1 {
+	views := []*Partitions{{Broker: 2, Partitions: []Replica{follower}}}
+	got := merge(views, nil)[0]
+	if got.Leader != 1 || got.Admits || len(got.Replicas) != 2 || got.Replicas[0].Role != "" || got.Replicas[0].End != -1 {
 		t.Errorf("merged %+v", got)
 	}
-	follower.Leader = -1
-	if got := merge([]*Partitions{{Broker: 2, Partitions: []Replica{follower}}})[0]; got.Waiting != "nobody leads" {
+	for state, want := range map[process.State]string{process.Running: "does not say", process.Gone: "is down", process.Paused: "is paused"} {
+		if got := merge(views, map[int32]process.State{1: state})[0].Waiting; !strings.Contains(got, want) {
+			t.Errorf("with the leader %s: %q, want %q", state, got, want)
+		}
+	}
+	views[0].Partitions[0].Leader = -1
+	if got := merge(views, nil)[0]; got.Waiting != "nobody leads" {
 		t.Errorf("waiting: %q", got.Waiting)
 	}
 }

@@ -191,10 +191,20 @@ func partitionRows(s *cluster.Status) []row {
 			rows = append(rows, row{cells: cells})
 		}
 		if p.Waiting != "" {
-			rows[len(rows)-1].note = note(p.Waiting)
+			rows[len(rows)-1].note = note(why(&p))
 		}
 	}
 	return rows
+}
+
+// why is what is waited for: the high watermark, where there is a leader to say so.
+func why(p *cluster.PartitionStatus) string {
+	for _, r := range p.Replicas {
+		if r.Broker == p.Leader && r.Role == "leader" {
+			return "the HW waits: " + p.Waiting
+		}
+	}
+	return p.Waiting
 }
 
 // replicaName marks a replica by what it is: ★ leads, ● is in sync, ○ is not. state is

@@ -31,7 +31,7 @@ func hurt() *cluster.Status {
 		},
 		Partitions: []cluster.PartitionStatus{
 			{Topic: "clicks", Partition: 0, Strategy: "isr", Leader: 1, LeaderEpoch: 3, MinISR: 2, ISR: []int32{1, 2}, OSR: []int32{3}, Admits: true,
-				Waiting: "high watermark 1041200: broker 2, in the ISR, last fetched 1041200; it leaves the ISR 6.2 s from now unless it catches up",
+				Waiting: "2 fetched 1041200 (waited for another 6.2s), 3 fetched 9100 (out of sync, not waited for)",
 				Replicas: []cluster.ReplicaStatus{
 					{Broker: 1, Role: "leader", InSync: true, LeaderEpoch: 3, End: 1_041_337, Watermark: 1_041_200, Lag: -1},
 					{Broker: 2, Role: "follower", InSync: true, LeaderEpoch: 3, End: 1_041_200, Watermark: 1_041_180, Lag: 137, BehindMs: 300},
