@@ -38,6 +38,10 @@ doctor: build
 broker: build
 	$(BIN) broker --set log.dirs=data
 
+## cluster: start three brokers that run on in the background; bin/tidemark cluster down ends them
+cluster: build
+	$(BIN) cluster up --proxy
+
 ## build: the one binary, bin/tidemark
 build:
 	@mkdir -p bin
