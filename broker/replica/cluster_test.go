@@ -111,7 +111,7 @@ func (c *three) start(id int32) {
 	o.BrokerID, o.Clock, o.Strategies, o.LagTimeMax, o.Truncation = id, clock.Real{}, catalog.Builtin(), c.lag, c.truncation
 	o.HighWatermarkCheckpointInterval = 20 * time.Millisecond
 	o.Fetch = FetchOptions{WaitMax: 20 * time.Millisecond, Backoff: 40 * time.Millisecond}
-	o.Config = func(string) TopicConfig { return c.cfg }
+	o.Config = func(string) TopicConfig { c.mu.Lock(); defer c.mu.Unlock(); return c.cfg }
 	c.mu.Lock()
 	n.life++
 	life := n.life
@@ -179,6 +179,24 @@ func (c *three) unclean(fs *vfs.Mem, before map[string][]byte) {
 			continue
 		}
 		if err := vfs.WriteFileAtomic(fs, "/data/"+name, data); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// switchFlush changes storage.flush on every broker.
+func (c *three) switchFlush(to FlushPolicy) {
+	c.mu.Lock()
+	c.cfg.Flush = to
+	var up []*Manager
+	for _, n := range c.nodes[1:] {
+		if n.up {
+			up = append(up, n.Manager)
+		}
+	}
+	c.mu.Unlock()
+	for _, m := range up {
+		if err := m.Reconfigure(theTopic); err != nil {
 			c.t.Error(err)
 		}
 	}
@@ -534,13 +552,14 @@ func produce(p *Partition, acks int16, value string, patience time.Duration) (of
 
 var errTestTimeout = errors.New("not acknowledged in time")
 
-// mustProduce is produce that has to succeed.
-func (c *three) mustProduce(acks int16, value string) int64 {
+// mustProduce is produce that has to succeed, if not at once.
+func (c *three) mustProduce(acks int16, value string) (offset int64) {
 	c.t.Helper()
-	offset, err := produce(c.led(), acks, value, 30*time.Second)
-	if err != nil {
-		c.t.Fatalf("produce %s: %v", value, err)
-	}
+	var err error
+	c.await("produce "+value, func() bool {
+		offset, err = produce(c.led(), acks, value, 30*time.Second)
+		return err == nil
+	})
 	return offset
 }
 

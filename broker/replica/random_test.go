@@ -28,7 +28,7 @@ func TestRandomFaults(t *testing.T) {
 		rounds = 60
 	}
 	for i, strategy := range strategies {
-		for name, flush := range map[string]FlushPolicy{"os": FlushOS, "group": FlushGroup} {
+		for name, flush := range map[string][]FlushPolicy{"os": {FlushOS}, "group": {FlushGroup}, "switched": {FlushOS, FlushGroup, FlushBatch}} {
 			t.Run(strategy+"/"+name, func(t *testing.T) {
 				playFaults(t, strategy, flush, from+uint64(i), rounds)
 			})
@@ -36,8 +36,10 @@ func TestRandomFaults(t *testing.T) {
 	}
 }
 
-func playFaults(t *testing.T, strategy string, flush FlushPolicy, seed uint64, rounds int) {
-	c := newThree(t, strategy, func(c *three) { c.cfg.Flush, c.lag = flush, 100*time.Millisecond })
+// playFaults plays so many rounds; where there are several policies, storage.flush
+// goes from one to another, and crashes are no power cuts.
+func playFaults(t *testing.T, strategy string, flush []FlushPolicy, seed uint64, rounds int) {
+	c := newThree(t, strategy, func(c *three) { c.cfg.Flush, c.lag = flush[0], 100*time.Millisecond })
 	random := rand.New(rand.NewPCG(seed, 1))
 	c.led()
 	book := ledger{acked: map[string]int64{}}
@@ -47,7 +49,7 @@ func playFaults(t *testing.T, strategy string, flush FlushPolicy, seed uint64, r
 		producers.Go(func() { book.write(c, who, done) })
 	}
 	for range rounds {
-		c.fault(random)
+		c.fault(random, flush)
 		time.Sleep(time.Duration(random.IntN(6)) * time.Millisecond)
 	}
 	c.heal()
@@ -89,7 +91,7 @@ func (b *ledger) write(c *three, who int, done chan struct{}) {
 }
 
 // fault does one thing at random.
-func (c *three) fault(random *rand.Rand) {
+func (c *three) fault(random *rand.Rand, flush []FlushPolicy) {
 	id, other := int32(random.IntN(3)+1), int32(random.IntN(3)+1)
 	c.mu.Lock()
 	leader := c.state.Leader
@@ -101,7 +103,7 @@ func (c *three) fault(random *rand.Rand) {
 	}
 	up, live := c.nodes[id].up, c.nodes[id].live
 	c.mu.Unlock()
-	switch random.IntN(11) {
+	switch random.IntN(12) {
 	case 0, 1, 2:
 		c.move(id)
 	case 3:
@@ -127,10 +129,12 @@ func (c *three) fault(random *rand.Rand) {
 		case up && down == 0 && random.IntN(3) == 0:
 			c.stop(id)
 		case up && down == 0:
-			c.crash(id, c.cfg.SyncedAcks(), random.Uint64())
+			c.crash(id, len(flush) == 1 && flush[0] != FlushOS, random.Uint64())
 		case !up:
 			c.start(id)
 		}
+	case 11:
+		c.switchFlush(flush[random.IntN(len(flush))])
 	case 9:
 		c.mu.Lock()
 		c.loseOutcomes = random.IntN(2) == 0
