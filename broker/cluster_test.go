@@ -38,6 +38,8 @@ type testCluster struct {
 	brokers    map[int32]*Broker
 	killable   map[int32]*brokerProcess
 	address    map[int32]string
+	// home is where a broker's process listened first; it comes back there.
+	home map[int32]string
 }
 
 // newTestCluster starts the metadata store; its settings are those of every broker.
@@ -53,7 +55,7 @@ func newTestCluster(t *testing.T, settings ...string) *testCluster {
 	}
 	t.Cleanup(func() { _ = store.Close() }) // its clients are gone
 	return &testCluster{
-		t: t, zk: l.Addr().String(), dir: t.TempDir(), brokers: map[int32]*Broker{}, killable: map[int32]*brokerProcess{}, address: map[int32]string{},
+		t: t, zk: l.Addr().String(), dir: t.TempDir(), brokers: map[int32]*Broker{}, killable: map[int32]*brokerProcess{}, address: map[int32]string{}, home: map[int32]string{},
 		settings: append([]string{
 			"zookeeper.session.timeout.ms", "4000", "default.replication.factor", "3", "min.insync.replicas", "2",
 			"offsets.topic.num.partitions", "3", "group.initial.rebalance.delay.ms", "0", "controlled.shutdown.retry.backoff.ms", "500",
@@ -90,12 +92,17 @@ func (c *testCluster) stop(id int32) {
 func (c *testCluster) launch(ids ...int32) {
 	c.t.Helper()
 	for _, id := range ids {
-		given, err := json.Marshal(c.props(id))
+		props := c.props(id)
+		if home, ok := c.home[id]; ok {
+			props = append(props, "listeners", "PLAINTEXT://"+home)
+		}
+		given, err := json.Marshal(props)
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		c.killable[id] = startProcess(c.t, c.logDir(id), asProcessSettings+"="+string(given))
 		c.address[id] = c.killable[id].address
+		c.home[id] = c.address[id]
 	}
 	c.awaitBrokers(ids...)
 }
