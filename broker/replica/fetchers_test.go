@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark/broker/peer"
+	"tidemark/broker/purgatory"
 	"tidemark/internal/clock"
 	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
@@ -309,5 +310,41 @@ func TestTruncationByHighWatermark(t *testing.T) {
 	}
 	if compared.Load() {
 		t.Error("a leader was told an epoch to compare")
+	}
+}
+
+// TestFollowerWakes: who waits at a follower looks again when its high watermark moves.
+func TestFollowerWakes(t *testing.T) {
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
+		resp := nothing(r)
+		if q := &r.Partitions[0]; q.FetchOffset < 3 {
+			resp.Partitions[0].Records = ledBy(q.FetchOffset)
+		} else {
+			resp.Partitions[0].HighWatermark = 3
+		}
+		return resp
+	}}
+	h := followerHost(t, vfs.NewMem(), l, 1, nil)
+	watches := purgatory.New(clock.Real{})
+	defer watches.Close()
+	p := h.Partition("t", 0)
+	moved := make(chan int64, 100)
+	stop := p.ForCoordinator(watches).Watch(func() { moved <- p.HighWatermark() })
+	defer stop()
+	for hw := int64(0); hw < 3; {
+		select {
+		case hw = <-moved:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("nobody was told of a high watermark that is %d", p.HighWatermark())
+		}
+	}
+	r := ReadRequest{Offset: 0, MaxBytes: 1 << 20, LeaderEpoch: 1, AnyReplica: true, WholeBatch: true}
+	chunk, offsets, err := p.Read(r)
+	if err != nil || chunk == nil || offsets.HighWatermark != 3 {
+		t.Fatalf("a consumer of the follower reads %v, %+v, %v", chunk, offsets, err)
+	}
+	chunk.Release()
+	if r.AnyReplica = false; !p.MustTell(r) {
+		t.Error("a consumer that wants the leader is not refused")
 	}
 }
