@@ -112,12 +112,22 @@ func (s *Server) leaderInstead(code wire.ErrorCode, topic string, index int32) *
 	if code != wire.NotLeaderOrFollower && code != wire.FencedLeaderEpoch {
 		return nil
 	}
+	l := wire.LeaderEpoch{LeaderID: -1, LeaderEpoch: -1}
 	if t := s.o.Metadata.View().Topic(topic); t != nil {
-		if p, ok := t.Partition(index); ok && p.Leader >= 0 {
-			return &wire.LeaderEpoch{LeaderID: p.Leader, LeaderEpoch: p.LeaderEpoch}
+		if p, ok := t.Partition(index); ok {
+			l.LeaderID, l.LeaderEpoch = p.Leader, p.LeaderEpoch
 		}
 	}
-	return nil
+	// A replica hears of its leader before clients' metadata does.
+	if p := s.o.Replicas.Partition(topic, index); p != nil {
+		if leader, epoch := p.Leader(); epoch > l.LeaderEpoch {
+			l.LeaderID, l.LeaderEpoch = leader, epoch
+		}
+	}
+	if l.LeaderID < 0 {
+		return nil
+	}
+	return &l
 }
 
 // endpoints says where the named leaders listen, each once.

@@ -58,16 +58,18 @@ type Orders struct {
 	controllerEpoch int32 // the highest that ordered anything
 	current         bool  // upToDate is closed
 	leaving         bool
+	// broken are replicas that could not be opened.
+	broken map[replica.ID]bool
 }
 
 // NewOrders returns an Orders that has heard of nothing.
 func NewOrders(o OrdersOptions) *Orders {
 	o.Logger = o.Logger.With("broker", o.BrokerID)
-	return &Orders{o: o, upToDate: make(chan struct{}), controllerEpoch: -1}
+	return &Orders{o: o, upToDate: make(chan struct{}), controllerEpoch: -1, broken: make(map[replica.ID]bool)}
 }
 
 // UpToDate is closed once a controller has told of the cluster and every replica that
-// belongs on this broker is here.
+// belongs on this broker is here, or known to be broken.
 func (o *Orders) UpToDate() <-chan struct{} { return o.upToDate }
 
 // Leave is called before the controller is asked for a controlled shutdown: what it
@@ -131,11 +133,14 @@ func (o *Orders) LeaderAndISR(ctx context.Context, r controller.LeaderAndISR) (c
 	return answer, nil
 }
 
-// outcome is what the controller is told about one partition.
+// outcome is what the controller is told about one partition. mu is held.
 func (o *Orders) outcome(s *replica.State, err error) error {
+	id := replica.ID{Topic: s.Topic, Partition: s.Index}
 	if err == nil {
+		delete(o.broken, id)
 		return nil
 	}
+	o.broken[id] = true
 	o.o.Logger.Error("replica does not serve", "topic", s.Topic, "partition", s.Index, "error", err)
 	if errors.Is(err, replica.ErrStorage) {
 		return controller.ErrReplicaOffline
@@ -249,7 +254,8 @@ func (o *Orders) checkUpToDate() {
 	}
 	for _, name := range view.TopicNames() {
 		for _, p := range view.Topic(name).Partitions {
-			if contains(p.Replicas, o.o.BrokerID) && o.o.Replicas.Partition(name, p.Index) == nil {
+			here := o.o.Replicas.Partition(name, p.Index) != nil || o.broken[replica.ID{Topic: name, Partition: p.Index}]
+			if contains(p.Replicas, o.o.BrokerID) && !here {
 				return
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"tidemark/broker/replica"
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/znode"
+	"tidemark/protocol/record"
 	"tidemark/protocol/wire"
 	"tidemark/replication"
 )
@@ -242,6 +243,23 @@ func TestUpToDate(t *testing.T) {
 	}
 	if !done() {
 		t.Error("it is not up to date with its replica")
+	}
+}
+
+// TestLeaderInsteadIsTheNewest: a client that asks a former leader is sent to the one
+// that the replica heard of, although metadata still names the former.
+func TestLeaderInsteadIsTheNewest(t *testing.T) {
+	c := newCluster(t, nil)
+	elsewhere(c)
+	state := controller.PartitionState{TopicPartition: controller.TopicPartition{Topic: "t"}, TopicID: znode.TopicID{7}, Leader: 2, LeaderEpoch: 9, PartitionEpoch: 9,
+		ISR: replica.Members(1, 2), Replicas: []int32{1, 2}}
+	if _, err := c.orders.LeaderAndISR(t.Context(), controller.LeaderAndISR{Header: testHeader, Partitions: []controller.PartitionState{state}}); err != nil {
+		t.Fatal(err)
+	}
+	p := c.produced(produceRequest(10, 1, "t", 0, batch(record.None, "a")))
+	wantCode(t, "produce", p.ErrorCode, wire.NotLeaderOrFollower)
+	if p.CurrentLeader.LeaderID != 2 || p.CurrentLeader.LeaderEpoch != 9 {
+		t.Errorf("the client is sent to %+v, want broker 2 in epoch 9", p.CurrentLeader)
 	}
 }
 
