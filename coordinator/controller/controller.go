@@ -66,6 +66,7 @@ const (
 	reassignEvent
 	preferredEvent
 	isrChangesEvent
+	logDirsEvent
 	requestsEvent
 	balanceEvent
 	tickEvent
@@ -110,6 +111,7 @@ type Controller struct {
 	stale    map[string]bool     // topics to be read again
 	passed   map[string]bool     // topics that cannot be read
 	strays   []znode.Stray
+	unrest   int             // how many times in a row settle came to no end
 	leaving  map[int32]int64 // brokers that shut down, by registration
 	wanted   map[TopicPartition][]int32
 	specs    map[string]strategy // of this round of settle
@@ -167,6 +169,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	cl.WatchNode(c.ctx, znode.PlaceReassignments, func() { c.signal(reassignEvent) })
 	cl.WatchNode(c.ctx, znode.PlacePreferred, func() { c.signal(preferredEvent) })
 	cl.WatchChildren(c.ctx, znode.PlaceISRChanges, func() { c.signal(isrChangesEvent) })
+	cl.WatchChildren(c.ctx, znode.PlaceLogDirEvents, func() { c.signal(logDirsEvent) })
 	cl.WatchChildren(c.ctx, znode.PlaceConfigRequests, func() { c.signal(requestsEvent) })
 	cl.WatchChildren(c.ctx, znode.PlaceConfigChanges, c.followConfigs)
 	c.work.Go(c.watchSession)
@@ -258,6 +261,7 @@ func (c *Controller) steps() []step {
 		{brokersEvent, "follow the brokers", true, c.followBrokers},
 		{topicsEvent, "follow the topics", true, c.followTopics},
 		{isrChangesEvent, "follow the ISRs that leaders wrote", true, c.followISRChanges},
+		{logDirsEvent, "follow failures of log directories", true, c.followLogDirs},
 		{requestsEvent, "change configuration for other brokers", true, c.followConfigRequests},
 		{deletionsEvent, "delete topics", true, c.followDeletions},
 		{reassignEvent, "reassign partitions", true, c.followReassignments},

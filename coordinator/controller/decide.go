@@ -61,7 +61,7 @@ func (c *Controller) decide(p *partition) *znode.PartitionState {
 	}
 	next.ControllerEpoch = c.fence.Epoch
 	if d.Leader != s.Leader {
-		c.log.Info("election", "topic", p.topic.Name, "partition", p.index, "leader", d.Leader, "was", s.Leader, "why", d.Why, "unclean", d.Unclean)
+		c.log.Debug("election", "topic", p.topic.Name, "partition", p.index, "leader", d.Leader, "was", s.Leader, "why", d.Why, "unclean", d.Unclean)
 	}
 	return &next
 }

@@ -119,7 +119,7 @@ func (c *Controller) takeOffice(ctx context.Context, fence znode.Fence) error {
 func (c *Controller) assume(ctx context.Context) error {
 	for _, f := range []func(context.Context) error{
 		c.loadBrokers, c.loadStrays, c.loadTopics, c.tellStrays, c.followISRChanges, c.followConfigRequests,
-		c.followDeletions, c.followReassignments, c.settle, c.followPreferred,
+		c.followDeletions, c.followReassignments, c.settle, c.followPreferred, c.followLogDirs,
 	} {
 		if err := f(ctx); err != nil {
 			return err

@@ -289,6 +289,18 @@ func TestALostLogDirectoryIsADeath(t *testing.T) {
 	if s := n.state(client, "t", 0); !replication.Contains(s.ISR, 3) {
 		t.Errorf("%+v: the directory of another partition failed", s)
 	}
+	// One that fails later is announced.
+	n.mu.Lock()
+	n.brokers[2].offline[TopicPartition{Topic: "t"}] = true
+	n.mu.Unlock()
+	if err := client.AnnounceLogDirFailure(testContext(t), 2); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() (bool, string) {
+		s := n.state(client, "t", 0)
+		_, nodes, err := client.LogDirEvents(testContext(t))
+		return s.Leader == 3 && !replication.Contains(s.ISR, 2) && len(nodes) == 0 && err == nil, fmt.Sprintf("%+v, announced %v, error %v", s, nodes, err)
+	})
 }
 
 // TestElectionsByLogEnd: async asks all live replicas, quorum a majority, and the

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -36,16 +35,26 @@ func (c *Controller) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%d partitions do not come to rest", len(c.dirty))
+	c.log.Warn("partitions do not come to rest", "partitions", len(c.dirty))
+	c.release()
+	return nil
 }
 
-// release lets senders begin with everything that their brokers have.
+// unrestLimit is how long a partition that does not come to rest keeps senders from
+// beginning: in calls of settle, of which there is one every tick.
+const unrestLimit = 25
+
+// release lets senders begin with everything that their brokers have, or, where that
+// takes too long, with what there is.
 func (c *Controller) release() {
-	if len(c.dirty) > 0 {
+	if c.unrest++; len(c.dirty) == 0 {
+		c.unrest = 0
+	}
+	if len(c.dirty) > 0 && c.unrest < unrestLimit {
 		return
 	}
 	for _, b := range c.brokers {
-		b.sender.release(len(c.passed) == 0)
+		b.sender.release(len(c.passed)+len(c.dirty) == 0)
 	}
 }
 
@@ -130,13 +139,20 @@ func (c *Controller) writeStates(ctx context.Context, partitions []*partition, s
 	if err != nil {
 		return err
 	}
+	moved := len(fresh)
 	for i, p := range old {
 		if results[i].Err == nil {
+			if p.state.Leader != results[i].State.Leader {
+				moved++
+			}
 			p.state, p.reread = results[i].State, false
 		}
 		if errors.Is(results[i].Err, znode.ErrNotFound) {
 			c.signal(topicsEvent)
 		}
+	}
+	if moved > 0 {
+		c.log.Info("leaders were elected", "partitions", moved)
 	}
 	return nil
 }

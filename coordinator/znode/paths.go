@@ -22,6 +22,7 @@ const (
 	isrUpdatePath       = "/cluster/isr_update"
 	isrChangePrefix     = "isr_change_"
 	isrChangePath       = "/isr_change_notification"
+	logDirEventPrefix   = "log_dir_event_"
 	logDirEventPath     = "/log_dir_event_notification"
 )
 

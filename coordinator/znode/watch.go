@@ -17,6 +17,7 @@ const (
 	PlaceDeletions     Place = deleteTopicsPath
 	PlaceConfigChanges Place = configChangesPath
 	PlaceISRChanges    Place = isrChangePath
+	PlaceLogDirEvents  Place = logDirEventPath
 	// PlaceConfigRequests is asked for by RequestConfig.
 	PlaceConfigRequests Place = configRequestsPath
 	// PlaceReassignments and PlacePreferred are single nodes; WatchNode watches
