@@ -282,6 +282,21 @@ func TestClusterOfThree(t *testing.T) {
 		}
 		return strings.Join(seen, "; "), same
 	})
+	admin := c.admin()
+	offsets := kadm.Offsets{}
+	offsets.Add(kadm.Offset{Topic: "t", At: 40})
+	deleted, err := admin.DeleteRecords(t.Context(), offsets)
+	if err := errors.Join(err, deleted.Error()); err != nil {
+		t.Fatal(err)
+	}
+	c.await("every replica to delete records", func(context.Context) (string, bool) {
+		for id, b := range c.brokers {
+			if start := b.replicas.Partition("t", 0).LogStartOffset(); start != 40 {
+				return fmt.Sprintf("broker %d starts at %d", id, start), false
+			}
+		}
+		return "", true
+	})
 }
 
 // TestEveryStrategy: each of the shipped strategies takes and gives back records.
@@ -301,9 +316,15 @@ func TestEveryStrategy(t *testing.T) {
 }
 
 // TestLeaderKilled: what was acknowledged outlives a kill -9 of the leader, and the
-// killed broker comes back into the in-sync set.
+// killed broker comes back into the in-sync set, with eligible leaders kept and without.
 func TestLeaderKilled(t *testing.T) {
-	c := newTestCluster(t)
+	for _, eligible := range []string{"false", "true"} {
+		t.Run("eligible.leader.replicas="+eligible, func(t *testing.T) { killLeader(t, eligible) })
+	}
+}
+
+func killLeader(t *testing.T, eligible string) {
+	c := newTestCluster(t, "eligible.leader.replicas", eligible)
 	c.launch(1, 2, 3)
 	c.create("t", 1)
 	c.write("t", 0, 100)

@@ -5,8 +5,8 @@ import (
 )
 
 // DeleteRecords (21), versions 0 to 2: drops the records before an offset; −1
-// means the high watermark (KIP-107). The low watermark is the smallest log start
-// offset of the replicas; here there is one.
+// means the high watermark (KIP-107). The low watermark in the answer is the leader's
+// log start offset; followers take it over with their next fetch.
 
 func deleteRecords(s *Server, req *kmsg.DeleteRecordsRequest) kmsg.Response {
 	resp := kmsg.NewPtrDeleteRecordsResponse()
