@@ -29,7 +29,7 @@ const (
 	// concurrentWait is how long the end of the transaction before is waited for,
 	// concurrentPause how often it is looked for.
 	concurrentWait  = time.Second
-	concurrentPause = 20 * time.Millisecond
+	concurrentPause = 5 * time.Millisecond
 )
 
 var errNoTransactionalID = errors.Join(errors.New("a transactional batch without a transactional id"), commitlog.ErrInvalidTxnState)
