@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/bench/cluster"
 	"tidemark/internal/vfs"
 )
 
@@ -22,11 +23,7 @@ import (
 // (-rewrite, where it is installed). Both servers must give exactly that.
 var rewrite = flag.Bool("rewrite", false, "record the golden files anew from the real ZooKeeper")
 
-// realZooKeeper is the script of Debian's package, and how to get it.
-const (
-	realZooKeeper = "/usr/share/zookeeper/bin/zkServer.sh"
-	installHint   = "ZooKeeper is not installed; to install it: scripts/install-zookeeper.sh"
-)
+const installHint = "ZooKeeper is not installed; to install it: scripts/install-zookeeper.sh"
 
 // startEmbedded runs our server with the tick of the parity tests.
 func startEmbedded(t testing.TB, o Options) *Server {
@@ -121,7 +118,7 @@ var zooKeeper struct {
 // sharedZooKeeper starts the real server once, or skips.
 func sharedZooKeeper(t testing.TB) string {
 	t.Helper()
-	if _, err := os.Stat(realZooKeeper); err != nil {
+	if _, err := os.Stat(cluster.ZooKeeperScript); err != nil {
 		t.Skip(installHint)
 	}
 	if testing.Short() {
@@ -152,21 +149,12 @@ func launchZooKeeper() (addr string, stop func(), err error) {
 	}
 	addr = l.Addr().String()
 	l.Close() // the server takes the port over
-	_, port, _ := net.SplitHostPort(addr)
-	config := filepath.Join(dir, "zoo.cfg")
-	text := fmt.Sprintf("tickTime=2000\ndataDir=%s/data\nclientPort=%s\nclientPortAddress=127.0.0.1\n"+
-		"admin.enableServer=false\nextendedTypesEnabled=true\n4lw.commands.whitelist=*\nmaxClientCnxns=0\n", dir, port)
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+	env, args, err := cluster.ZooKeeperCommand(dir, l.Addr().(*net.TCPAddr).Port, 2*time.Second)
+	if err != nil {
 		return "", nil, err
 	}
-	log4j := "log4j.rootLogger=WARN, CONSOLE\nlog4j.appender.CONSOLE=org.apache.log4j.ConsoleAppender\n" +
-		"log4j.appender.CONSOLE.layout=org.apache.log4j.SimpleLayout\n"
-	if err := os.WriteFile(filepath.Join(dir, "log4j.properties"), []byte(log4j), 0o644); err != nil {
-		return "", nil, err
-	}
-	cmd := exec.Command(realZooKeeper, "start-foreground", config)
-	cmd.Env = append(os.Environ(), "ZOOCFGDIR="+dir, "ZOO_LOG_DIR="+dir,
-		"SERVER_JVMFLAGS=-Xmx256m -Dzookeeper.extendedTypesEnabled=true -Dznode.container.checkIntervalMs=200 -XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+	cmd := exec.Command(cluster.ZooKeeperScript, args...)
+	cmd.Env = append(os.Environ(), env...)
 	out, err := os.Create(filepath.Join(dir, "out"))
 	if err != nil {
 		return "", nil, err
