@@ -57,7 +57,7 @@ func TestWrongLinesNameTheRightOnes(t *testing.T) {
 
 func TestHelpNamesEveryCommand(t *testing.T) {
 	code, out, _ := runLine(t)
-	for _, name := range []string{"broker", "zk", "topics", "groups", "log", "engines", "version", "bench", "report", "sim", "doctor", "completion"} {
+	for _, name := range []string{"broker", "zk", "cluster", "topics", "groups", "log", "engines", "version", "bench", "report", "sim", "doctor", "completion"} {
 		if code != ExitOK || !strings.Contains(out, "\n  "+name+" ") {
 			t.Errorf("the help text does not name %s (exit %d)", name, code)
 		}
