@@ -173,16 +173,11 @@ func (c *Controller) adopt(zt znode.Topic) []*partition {
 	return slices.Collect(maps.Values(t.partitions))
 }
 
-// watchTopic looks at a topic's node when somebody wrote it: other tools grow
-// topics there.
+// watchTopic looks at a topic's node when the watch is armed, and when somebody wrote
+// it: other tools grow topics there.
 func (c *Controller) watchTopic(t *topic) {
 	t.known, t.unwatch = context.WithCancel(c.term)
-	first := true
 	c.o.Client.WatchTopic(t.known, t.Name, func() {
-		if first {
-			first = false
-			return
-		}
 		c.post(func() {
 			if c.topics[t.Name] == t {
 				c.stale[t.Name] = true
@@ -251,22 +246,25 @@ func (c *Controller) followTopics(ctx context.Context) error {
 
 // rereadTopics brings topics up to date whose node may be another than is known.
 func (c *Controller) rereadTopics(ctx context.Context) error {
-	for name := range c.stale {
-		t := c.topics[name]
-		if t == nil || t.deletion != nil {
-			delete(c.stale, name)
-			continue
+	var names []string
+	for _, name := range sortedKeys(c.stale) {
+		if t := c.topics[name]; t != nil && t.deletion == nil {
+			names = append(names, name)
 		}
-		zt, err := c.o.Client.Topic(ctx, name)
-		var bad *znode.FormatError
+	}
+	results, err := c.o.Client.Topics(ctx, names)
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		t, r := c.topics[name], results[i]
 		switch {
-		case errors.Is(err, znode.ErrNotFound):
-		case errors.As(err, &bad):
-			c.log.Error("topic is left as it was", "topic", name, "error", err)
-		case err != nil:
-			return err
-		case zt.Version != t.Version:
-			if err := c.refreshTopic(ctx, t, zt); err != nil {
+		case errors.Is(r.Err, znode.ErrNotFound):
+			c.signal(topicsEvent)
+		case r.Err != nil:
+			c.log.Error("topic is left as it was", "topic", name, "error", r.Err)
+		case r.Topic.Version != t.Version:
+			if err := c.refreshTopic(ctx, t, r.Topic); err != nil {
 				return err
 			}
 		}
@@ -276,9 +274,9 @@ func (c *Controller) rereadTopics(ctx context.Context) error {
 				c.dirty[p] = true
 			}
 		}
-		delete(c.stale, name)
 	}
-	return nil
+	clear(c.stale)
+	return c.tellStrays(ctx)
 }
 
 // refreshTopic takes a topic over as it stands: its assignment, and partitions that

@@ -167,7 +167,7 @@ func (c *Client) Broker(ctx context.Context, id BrokerID) (Broker, error) {
 }
 
 // Brokers returns the live brokers in order of id. A node whose name is no
-// broker id is passed over.
+// broker id, or that cannot be read, is passed over.
 func (c *Client) Brokers(ctx context.Context) ([]Broker, error) {
 	names, err := c.children(ctx, brokerIDsPath)
 	if err != nil {
@@ -183,6 +183,11 @@ func (c *Client) Brokers(ctx context.Context) ([]Broker, error) {
 		b, err := c.Broker(ctx, id)
 		if errors.Is(err, ErrNotFound) {
 			continue // it left between the two reads
+		}
+		var bad *FormatError
+		if errors.As(err, &bad) {
+			c.log.Error("broker is passed over", "error", err)
+			continue
 		}
 		if err != nil {
 			return nil, err
