@@ -256,7 +256,6 @@ func TestLinksAreCut(t *testing.T) {
 	if first.Address == first.Listener {
 		t.Fatalf("broker 1 is reached past the mesh: %+v", first)
 	}
-	store := func(id int32) string { return banner(s.StoreLinks[id], 100*time.Millisecond) }
 	if got := banner(first.Address, patience); got != "broker 1" {
 		t.Fatalf("through the mesh %q", got)
 	}
@@ -268,7 +267,7 @@ func TestLinksAreCut(t *testing.T) {
 	if got := banner(second.Address, patience); got != "broker 2" {
 		t.Errorf("at broker 2 clients read %q", got)
 	}
-	if one, two := store(1), store(2); one != "store" || !strings.Contains(two, "timeout") {
+	if one, two := banner(s.StoreLinks[1], patience), banner(s.StoreLinks[2], 100*time.Millisecond); one != "store" || !strings.Contains(two, "timeout") {
 		t.Errorf("broker 1 reads %q from the store, broker 2, which is cut, %q", one, two)
 	}
 	links, err := c.Links(t.Context())
