@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -15,7 +16,9 @@ import (
 // of an earlier leader epoch any more, and says how far it is. It is not Kafka's.
 
 func fenceReplica(s *Server, _ client, r *peer.FenceReplica, answer func(kmsg.Response)) {
-	s.o.Orders.fence(controller.FenceReplica{
+	ctx, cancel := context.WithTimeout(context.Background(), orderTimeout)
+	defer cancel() // it bounds what is done before the replica is asked
+	s.o.Orders.fence(ctx, controller.FenceReplica{
 		Header:         controller.Header{Controller: -1, ControllerEpoch: r.ControllerEpoch, BrokerEpoch: r.BrokerEpoch},
 		TopicPartition: controller.TopicPartition{Topic: r.Topic, Partition: r.Index}, TopicID: r.TopicID, LeaderEpoch: r.LeaderEpoch,
 	}, func(a controller.FenceAnswer, err error) {

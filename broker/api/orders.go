@@ -272,7 +272,7 @@ func (o *Orders) FenceReplica(ctx context.Context, r controller.FenceReplica) (c
 		err    error
 	}
 	done := make(chan result, 1)
-	o.fence(r, func(a controller.FenceAnswer, err error) { done <- result{a, err} })
+	o.fence(ctx, r, func(a controller.FenceAnswer, err error) { done <- result{a, err} })
 	select {
 	case got := <-done:
 		return got.answer, got.err
@@ -281,10 +281,14 @@ func (o *Orders) FenceReplica(ctx context.Context, r controller.FenceReplica) (c
 	}
 }
 
-// fence calls answer once, here or later.
-func (o *Orders) fence(r controller.FenceReplica, answer func(controller.FenceAnswer, error)) {
+// fence calls answer once, here or later. A new topic's promise comes before its first
+// LeaderAndIsr, and its replica must not be opened under another strategy.
+func (o *Orders) fence(ctx context.Context, r controller.FenceReplica, answer func(controller.FenceAnswer, error)) {
 	o.mu.Lock()
 	err := o.obey(r.Header)
+	if err == nil {
+		err = o.learn(ctx, []controller.PartitionState{{TopicPartition: r.TopicPartition, TopicID: r.TopicID}})
+	}
 	o.mu.Unlock()
 	if err != nil {
 		answer(controller.FenceAnswer{}, err)

@@ -214,6 +214,28 @@ func TestLearnFirst(t *testing.T) {
 	}
 }
 
+// TestLearnBeforeAPromise: the promise that is asked of a new topic's replica opens it,
+// and must open it under the topic's own strategy.
+func TestLearnBeforeAPromise(t *testing.T) {
+	c := newCluster(t, nil)
+	broken := errors.New("no metadata store")
+	c.orders.o.Learn = func(context.Context, []string) error { return broken }
+	order := controller.FenceReplica{Header: testHeader, TopicPartition: controller.TopicPartition{Topic: "t"}, TopicID: znode.TopicID{1}, LeaderEpoch: 1}
+	if _, err := c.orders.FenceReplica(t.Context(), order); !errors.Is(err, broken) || c.server.o.Replicas.Topic("t") != nil {
+		t.Errorf("got %v, want the order refused and nothing opened", err)
+	}
+	c.orders.o.Learn = func(_ context.Context, names []string) error {
+		c.orders.ConfigChanged(znode.Topics, names[0], map[string]string{"replication.strategy": "quorum", "storage.flush": "batch"})
+		return nil
+	}
+	if _, err := c.orders.FenceReplica(t.Context(), order); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.server.o.Replicas.Topic("t").Config(); got.Strategy != "quorum" || got.Flush != replica.FlushBatch {
+		t.Errorf("the topic was opened with strategy %s and flush %d", got.Strategy, got.Flush)
+	}
+}
+
 // TestUpToDate: the broker is up to date once every replica of its own is here.
 func TestUpToDate(t *testing.T) {
 	c := newCluster(t, nil)
