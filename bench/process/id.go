@@ -57,7 +57,14 @@ func (id ID) State() State {
 		return Gone
 	}
 	s, err := readStat(id.Pid)
-	if err != nil || s.ticks != id.Ticks || s.letter == "Z" || s.letter == "X" {
+	if err != nil || s.ticks != id.Ticks || s.letter == "X" {
+		return Gone
+	}
+	if s.letter == "Z" {
+		// Its first thread has ended. Until all have, its files are open and locked.
+		if s.threads > 1 {
+			return Running
+		}
 		return Gone
 	}
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.Pid))
@@ -100,13 +107,14 @@ func bootID() (string, error) {
 }
 
 type stat struct {
-	letter string
-	ticks  uint64
+	letter  string
+	threads int
+	ticks   uint64
 }
 
-// startField is starttime's place in /proc/PID/stat, counted from the state, which is
-// the first field behind the name.
-const startField = 19
+// threadsField and startField are the places of num_threads and starttime in
+// /proc/PID/stat, counted from the state, which is the first field behind the name.
+const threadsField, startField = 17, 19
 
 func readStat(pid int) (stat, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -121,5 +129,9 @@ func readStat(pid int) (stat, error) {
 	if err != nil {
 		return stat{}, fmt.Errorf("/proc/%d/stat: %w", pid, err)
 	}
-	return stat{fields[0], ticks}, nil
+	threads, err := strconv.Atoi(fields[threadsField])
+	if err != nil {
+		return stat{}, fmt.Errorf("/proc/%d/stat: %w", pid, err)
+	}
+	return stat{fields[0], threads, ticks}, nil
 }
