@@ -12,6 +12,9 @@ import (
 // last tiered offset (−5). Nothing is tiered here: the local log start is the log
 // start, and the last tiered offset is −1.
 
+// firstOffsetNotAvailable is the version from which clients know OFFSET_NOT_AVAILABLE.
+const firstOffsetNotAvailable = 5
+
 // The timestamps that are not points in time, and the version each came with.
 const (
 	latestTimestamp        int64 = -1
@@ -86,7 +89,11 @@ func (s *Server) listOffset(req *kmsg.ListOffsetsRequest, topic string, q *kmsg.
 		found, err = p.FirstAfter(q.Timestamp, isolation)
 	}
 	if err != nil {
-		return nothing, partitionCode(err)
+		code := partitionCode(err)
+		if code == wire.OffsetNotAvailable && req.Version < firstOffsetNotAvailable {
+			code = wire.LeaderNotAvailable // which clients of that time retry (KIP-207)
+		}
+		return nothing, code
 	}
 	return found, wire.None
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -131,6 +132,36 @@ func TestListOffsetsBounds(t *testing.T) {
 	p := do[*kmsg.ListOffsetsResponse](c, listRequest(7, "t", testNow.UnixMilli())).Topics[0].Partitions[0]
 	if p.Offset != -1 || p.Timestamp != -1 {
 		t.Errorf("a record above the high watermark was found: %d at %d", p.Offset, p.Timestamp)
+	}
+}
+
+// TestLatestOffsetNotAvailable: a new leader that does not know the high watermark says
+// so in the words of each version (KIP-207), and the controller's Committed by it.
+func TestLatestOffsetNotAvailable(t *testing.T) {
+	c := newCluster(t, nil)
+	elsewhere(c)
+	c.produce("t", 0, batch(record.None, "a"))
+	next := controller.PartitionState{TopicPartition: znode.TopicPartition{Topic: "t"}, TopicID: znode.TopicID{7}, Leader: 2, LeaderEpoch: 6,
+		ISR: replica.Members(1, 2), Replicas: []int32{1, 2}}
+	c.apply(next)
+	next.Leader, next.LeaderEpoch = 1, 7
+	c.apply(next)
+	for version, want := range map[int16]wire.ErrorCode{4: wire.LeaderNotAvailable, 5: wire.OffsetNotAvailable, 9: wire.OffsetNotAvailable} {
+		p := do[*kmsg.ListOffsetsResponse](c, listRequest(version, "t", latestTimestamp)).Topics[0].Partitions[0]
+		wantCode(t, fmt.Sprint("version ", version), p.ErrorCode, want)
+	}
+	question := controller.Committed{TopicPartition: next.TopicPartition, TopicID: next.TopicID, LeaderEpoch: 7}
+	if yes, err := c.orders.Committed(t.Context(), question); yes || err != nil {
+		t.Errorf("the epoch's start counts as committed: %v, %v", yes, err)
+	}
+	next.PartitionEpoch, next.ISR = 1, replica.Members(1)
+	c.apply(next)
+	if yes, err := c.orders.Committed(t.Context(), question); !yes || err != nil {
+		t.Errorf("alone in its set the leader has not committed: %v, %v", yes, err)
+	}
+	question.LeaderEpoch = 6
+	if _, err := c.orders.Committed(t.Context(), question); err == nil {
+		t.Error("a question about another leader epoch was answered")
 	}
 }
 
