@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -117,7 +119,7 @@ func (c *testCluster) requireEachOnce(topic string, n int) {
 	c.t.Helper()
 	client := c.client(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	seen := map[string]int{}
-	end := time.Now().Add(2 * patience)
+	end := time.Now().Add(60 * time.Second)
 	for time.Now().Before(end) {
 		ctx, cancel := context.WithDeadline(c.t.Context(), end)
 		client.PollFetches(ctx).EachRecord(func(r *kgo.Record) { seen[string(r.Value)]++ })
@@ -133,6 +135,33 @@ func (c *testCluster) requireEachOnce(topic string, n int) {
 		}
 	}
 	if len(seen) != n || twice > 0 {
-		c.t.Errorf("%d of %d records were copied, %d of them more than once", len(seen), n, twice)
+		c.t.Errorf("%d of %d records were copied, %d of them more than once\n%s", len(seen), n, twice, c.undecided("from", topic))
 	}
+}
+
+// undecided tells what holds transactions and their readers up.
+func (c *testCluster) undecided(topics ...string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	admin := c.admin()
+	var out strings.Builder
+	described, err := admin.DescribeTransactions(ctx)
+	fmt.Fprintln(&out, "transactions", described, err)
+	set := kadm.TopicsSet{}
+	for _, t := range append(topics, "__consumer_offsets") {
+		for p := range int32(3) {
+			set.Add(t, p)
+		}
+		stable, _ := admin.ListCommittedOffsets(ctx, t)
+		ends, _ := admin.ListEndOffsets(ctx, t)
+		fmt.Fprintln(&out, t, "stable", stable[t], "end", ends[t])
+	}
+	producers, err := admin.DescribeProducers(ctx, set)
+	for _, p := range producers.SortedProducers() {
+		fmt.Fprintf(&out, "%+v\n", p)
+	}
+	fmt.Fprintln(&out, err)
+	lags, err := admin.Lag(ctx, "copiers")
+	fmt.Fprintf(&out, "group %+v, %v\n", lags["copiers"], err)
+	return out.String()
 }
