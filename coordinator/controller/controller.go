@@ -15,6 +15,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -155,7 +156,9 @@ func (c *Controller) Start(ctx context.Context) error {
 		return struct{}{}, c.seekOffice(ctx)
 	})
 	if err == nil && c.elected.Load() {
-		err = c.awaitTold(ctx, 0)
+		if err = c.awaitTold(ctx, 0); errors.Is(err, ErrNotController) {
+			err = nil // whoever is elected next tells it
+		}
 	}
 	if err != nil {
 		c.Close()

@@ -64,3 +64,54 @@ func TestAssignmentProperties(t *testing.T) {
 		}
 	})
 }
+
+// TestRackAwareAssignmentIsKafkas is the example of Kafka's AdminUtils: 12 partitions
+// with 3 replicas on 6 brokers in 3 racks, the second round shifted by one.
+func TestRackAwareAssignmentIsKafkas(t *testing.T) {
+	got, err := AssignReplicas(Placement{
+		Brokers: []int32{0, 1, 2, 3, 4, 5}, Count: 12, Replicas: 3,
+		Racks: map[int32]string{0: "rack1", 1: "rack3", 2: "rack3", 3: "rack2", 4: "rack2", 5: "rack1"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]int32{
+		{0, 3, 1}, {3, 1, 5}, {1, 5, 4}, {5, 4, 2}, {4, 2, 0}, {2, 0, 3},
+		{0, 4, 2}, {3, 2, 0}, {1, 0, 3}, {5, 3, 1}, {4, 1, 5}, {2, 5, 4},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("assignment differs from Kafka's (-want +got):\n%s", diff)
+	}
+}
+
+// TestRacksAreUsedEvenly: as many racks as can have one do, whatever their sizes.
+func TestRacksAreUsedEvenly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 9).Draw(t, "brokers")
+		p := Placement{
+			Count: rapid.Int32Range(1, 40).Draw(t, "count"), Replicas: rapid.IntRange(1, n).Draw(t, "replicas"),
+			Start: rapid.IntRange(0, n-1).Draw(t, "start"), Shift: rapid.IntRange(0, n-1).Draw(t, "shift"), Racks: map[int32]string{},
+		}
+		racks := map[string]bool{}
+		for i := range n {
+			rack := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "rack")
+			p.Brokers = append(p.Brokers, int32(i+1))
+			p.Racks[int32(i+1)] = rack
+			racks[rack] = true
+		}
+		got, err := AssignReplicas(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, replicas := range got {
+			used := map[string]bool{}
+			for _, b := range replicas {
+				used[p.Racks[b]] = true
+			}
+			sorted := slices.Sorted(slices.Values(replicas))
+			if len(replicas) != p.Replicas || len(slices.Compact(sorted)) != p.Replicas || len(used) != min(p.Replicas, len(racks)) {
+				t.Fatalf("replicas %v on racks %v of %v", replicas, used, p.Racks)
+			}
+		}
+	})
+}
