@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // admin creates the topic of a session and answers questions about it.
@@ -18,17 +20,21 @@ type admin struct {
 	kadm       *kadm.Client
 	topic      string
 	partitions int
+	// brokers is how many a cluster of the load's own has, replicas how many of
+	// them hold a partition.
+	brokers, replicas int
 	// temporary: the cluster outlives the session, the topic must not.
 	temporary bool
 }
 
 // openAdmin connects and creates the topic.
 func openAdmin(ctx context.Context, o Options) (*admin, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(o.Bootstrap), kgo.ClientID(clientID+"-admin"), kgo.RequestRetries(3), kgo.RetryTimeout(10*time.Second))
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(o.Bootstrap, ",")...), kgo.ClientID(clientID+"-admin"), kgo.RequestRetries(3), kgo.RetryTimeout(10*time.Second))
 	if err != nil {
 		return nil, fmt.Errorf("admin client: %w", err)
 	}
-	a := &admin{client: client, kadm: kadm.NewClient(client), topic: o.Topic, partitions: o.Load.Partitions, temporary: o.Load.Target == "external"}
+	a := &admin{client: client, kadm: kadm.NewClient(client), topic: o.Topic, partitions: o.Load.Partitions,
+		brokers: o.Load.Brokers, replicas: o.Load.Replicas, temporary: o.Load.Target == "external"}
 	configs := map[string]*string{}
 	for name, value := range o.Load.Topic {
 		configs[name] = &value
@@ -47,12 +53,9 @@ const controllerWithin = 15 * time.Second
 func (a *admin) create(ctx context.Context, configs map[string]*string) error {
 	deadline := time.Now().Add(controllerWithin)
 	for {
-		answer, err := a.kadm.CreateTopic(ctx, int32(a.partitions), 1, configs, a.topic)
-		if err == nil && answer.Err == nil {
+		err := a.createOnce(ctx, configs)
+		if err == nil {
 			return nil
-		}
-		if err == nil || answer.Err != nil {
-			err = fmt.Errorf("%w: %s", answer.Err, answer.ErrMessage)
 		}
 		if !kerr.IsRetriable(err) && !kgo.IsRetryableBrokerErr(err) || time.Now().After(deadline) || ctx.Err() != nil {
 			return err
@@ -64,6 +67,50 @@ func (a *admin) create(ctx context.Context, configs map[string]*string) error {
 			timer.Stop()
 		}
 	}
+}
+
+func (a *admin) createOnce(ctx context.Context, configs map[string]*string) error {
+	t := kmsg.NewCreateTopicsRequestTopic()
+	t.Topic, t.NumPartitions, t.ReplicationFactor = a.topic, int32(a.partitions), int16(a.replicas)
+	if a.brokers > 1 {
+		t.NumPartitions, t.ReplicationFactor = -1, -1
+		t.ReplicaAssignment = a.assignment()
+	}
+	for name, value := range configs {
+		c := kmsg.NewCreateTopicsRequestTopicConfig()
+		c.Name, c.Value = name, value
+		t.Configs = append(t.Configs, c)
+	}
+	request := kmsg.NewPtrCreateTopicsRequest()
+	request.TimeoutMillis, request.Topics = int32(controllerWithin.Milliseconds()), append(request.Topics, t)
+	answer, err := request.RequestWith(ctx, a.client)
+	if err != nil {
+		return err
+	}
+	if len(answer.Topics) != 1 {
+		return fmt.Errorf("answer on %d topics, want 1", len(answer.Topics))
+	}
+	if err := kerr.ErrorForCode(answer.Topics[0].ErrorCode); err != nil {
+		if message := answer.Topics[0].ErrorMessage; message != nil {
+			return fmt.Errorf("%w: %s", err, *message)
+		}
+		return err
+	}
+	return nil
+}
+
+// assignment puts every partition on the first brokers, in the order of their ids:
+// one leads all, so that it has one share of the work and one kind of follower.
+func (a *admin) assignment() (all []kmsg.CreateTopicsRequestTopicReplicaAssignment) {
+	for p := range a.partitions {
+		r := kmsg.NewCreateTopicsRequestTopicReplicaAssignment()
+		r.Partition = int32(p)
+		for broker := range a.replicas {
+			r.Replicas = append(r.Replicas, int32(broker+1))
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
 // deleteWithin bounds the deletion of a topic.

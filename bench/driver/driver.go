@@ -106,8 +106,12 @@ type Session interface {
 // Options is what a driver needs besides the load.
 type Options struct {
 	Load workload.Load
-	// Bootstrap is the address of the target; empty for null and log.
+	// Bootstrap is the address of the target, or several with commas between; empty
+	// for null and log.
 	Bootstrap string
+	// Direct is where the raw driver finds a broker by the address that it tells,
+	// where the two differ.
+	Direct map[string]string
 	// Topic is created by Open and must not exist.
 	Topic string
 	// Dir is where the log driver keeps its files.

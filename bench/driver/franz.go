@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -93,7 +94,7 @@ const maxBuffered = 50_000
 func (f *franz) producerOptions() []kgo.Opt {
 	l := f.options.Load
 	opts := []kgo.Opt{
-		kgo.SeedBrokers(f.options.Bootstrap), kgo.ClientID(clientID), kgo.DefaultProduceTopic(f.options.Topic),
+		kgo.SeedBrokers(strings.Split(f.options.Bootstrap, ",")...), kgo.ClientID(clientID), kgo.DefaultProduceTopic(f.options.Topic),
 		kgo.RecordPartitioner(kgo.UniformBytesPartitioner(l.BatchBytes, false, false, nil)),
 		kgo.ProducerBatchMaxBytes(int32(l.BatchBytes)), kgo.ProducerLinger(l.Linger),
 		kgo.MaxBufferedRecords(maxBuffered), kgo.MaxProduceRequestsInflightPerBroker(l.InFlight),
@@ -226,7 +227,7 @@ func (f *franz) consumer(worker int, read *fetched) (*kgo.Client, error) {
 		from[p] = kgo.NewOffset().AtStart()
 	}
 	client, err := kgo.NewClient(
-		kgo.SeedBrokers(f.options.Bootstrap), kgo.ClientID(clientID),
+		kgo.SeedBrokers(strings.Split(f.options.Bootstrap, ",")...), kgo.ClientID(clientID),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{f.options.Topic: from}),
 		kgo.FetchMaxBytes(int32(max(f.options.Load.FetchMaxBytes*len(from), 1<<20))),
 		kgo.FetchMaxPartitionBytes(int32(f.options.Load.FetchMaxBytes)),

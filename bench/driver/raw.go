@@ -38,6 +38,9 @@ func openRaw(ctx context.Context, o Options) (Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, a.close())
 	}
+	if direct := o.Direct[leader]; direct != "" {
+		leader = direct
+	}
 	return &raw{options: o, pool: pool, admin: a, leader: leader, next: make([]int64, o.Load.Partitions)}, nil
 }
 

@@ -101,8 +101,7 @@ func (o *Outcome) cpu(w *sampling) {
 	}
 	if m := w.machine; m.TotalNs > 0 {
 		o.StealRatio = float64(m.StealNs) / float64(m.TotalNs)
-		ours := b.broker.UserNs + b.broker.SysNs - a.broker.UserNs - a.broker.SysNs +
-			b.client.UserNs + b.client.SysNs - a.client.UserNs - a.client.SysNs
+		ours := b.broker.CPUNs() - a.broker.CPUNs() + b.client.CPUNs() - a.client.CPUNs() + b.helpers.CPUNs() - a.helpers.CPUNs()
 		o.OthersRatio = max(0, float64(m.TotalNs-m.IdleNs-m.StealNs-ours)/float64(m.TotalNs))
 	}
 }
@@ -120,8 +119,8 @@ func (o *Outcome) rows(sp *span, window []*cell, w *sampling, warmUp cell) {
 		r := row("window", ms(to-sp.begin), ms(to-from), c)
 		if i+1 < len(w.samples) {
 			a, b := w.samples[i], w.samples[i+1]
-			r.BrokerCPUNs = b.broker.UserNs + b.broker.SysNs - a.broker.UserNs - a.broker.SysNs
-			r.ClientCPUNs = b.client.UserNs + b.client.SysNs - a.client.UserNs - a.client.SysNs
+			r.BrokerCPUNs = b.broker.CPUNs() - a.broker.CPUNs()
+			r.ClientCPUNs = b.client.CPUNs() - a.client.CPUNs()
 			r.BrokerRSS, r.Debt = b.broker.RSSAnonBytes, b.debt
 		}
 		o.Rows = append(o.Rows, r)

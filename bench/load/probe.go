@@ -27,6 +27,13 @@ type Debtor interface {
 	Debt() int64
 }
 
+// Helped is a Probe of a target that consists of more than brokers.
+type Helped interface {
+	// Helpers is the usage of what serves the brokers: their metadata store, a
+	// proxy mesh.
+	Helpers() Usage
+}
+
 // Machine is accumulated CPU time of the whole machine; zero is unknown.
 type Machine struct{ TotalNs, IdleNs, StealNs int64 }
 
@@ -36,11 +43,14 @@ type Usage struct {
 	RSSAnonBytes  int64
 }
 
+// CPUNs is user and system time.
+func (u Usage) CPUNs() int64 { return u.UserNs + u.SysNs }
+
 // sample is one reading.
 type sample struct {
-	at             int64
-	broker, client Usage
-	debt           int64
+	at                      int64
+	broker, client, helpers Usage
+	debt                    int64
 }
 
 // sampling reads a probe at the start of the window, at the end of every
@@ -59,6 +69,9 @@ func take(p Probe) sample {
 	s := sample{at: schedule.Now(), broker: p.Broker(), client: p.Client(), debt: -1}
 	if d, ok := p.(Debtor); ok {
 		s.debt = d.Debt()
+	}
+	if h, ok := p.(Helped); ok {
+		s.helpers = h.Helpers()
 	}
 	return s
 }

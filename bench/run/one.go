@@ -20,12 +20,14 @@ import (
 
 // measurement is one run on its way.
 type measurement struct {
-	load       workload.Load
-	perSecond  float64
-	seed       uint64
-	dir        string
-	executable string
-	engines    engines.Catalog
+	load      workload.Load
+	perSecond float64
+	// followerPerS is what the last follower may take, 0 for all.
+	followerPerS float64
+	seed         uint64
+	dir          string
+	executable   string
+	engines      engines.Catalog
 
 	run    result.Run
 	files  result.Files
@@ -68,7 +70,7 @@ func (m *measurement) do(ctx context.Context) (err error) {
 		return t.Stop()
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	s, err := driver.Open(ctx, driver.Options{Load: l, Bootstrap: t.Bootstrap, Topic: topicName(l), Dir: m.dir, Engines: m.engines, Seed: m.seed})
+	s, err := driver.Open(ctx, driver.Options{Load: l, Bootstrap: t.Bootstrap, Direct: t.Direct, Topic: topicName(l), Dir: m.dir, Engines: m.engines, Seed: m.seed})
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func (m *measurement) do(ctx context.Context) (err error) {
 	}()
 	m.run.Phases.Start = int64(time.Since(began))
 	if err := m.measure(ctx, s); err != nil {
-		if said := t.Leftovers(ctx)["log.tail"]; len(said) > 0 {
+		if said := t.Said(); said != "" {
 			err = fmt.Errorf("%w (the target's log ends: %s)", err, said)
 		}
 		return err
@@ -103,6 +105,9 @@ func (m *measurement) measure(ctx context.Context, s driver.Session) error {
 	m.run.Records = result.Records{SizeBytes: int64(m.load.RecordBytes)}
 	if unit.LatencyOf == "batch" {
 		m.run.Records.PerBatch, m.run.Records.BatchBytes = unit.Records, unit.Wire
+	}
+	if err := m.slowFollower(ctx, unit); err != nil {
+		return err
 	}
 	o := load.Options{Load: m.load, PerSecond: m.perSecond, Seed: m.seed, Probe: m.target.Probe()}
 	prod, err := load.Produce(ctx, s, o)
@@ -128,6 +133,21 @@ func (m *measurement) measure(ctx context.Context, s driver.Session) error {
 	m.fetch = fetch
 	m.take(fetch)
 	m.run.Fetch, m.run.Phases.Fetch = &fetch.Window, int64(time.Since(began))
+	return nil
+}
+
+// slowFollower holds the last follower to its rate.
+func (m *measurement) slowFollower(ctx context.Context, unit driver.Unit) error {
+	if m.followerPerS == 0 {
+		return nil
+	}
+	perRecord := float64(m.load.RecordBytes) // of a client that decides later
+	if unit.Wire > 0 {
+		perRecord = float64(unit.Wire) / float64(unit.Records)
+	}
+	if err := m.target.SlowFollower(ctx, int64(m.followerPerS*perRecord)); err != nil {
+		return fmt.Errorf("slow the last follower: %w", err)
+	}
 	return nil
 }
 

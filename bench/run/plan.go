@@ -55,9 +55,11 @@ func order(s *workload.Spec) []job {
 // What estimates assume before anything was measured; the time left is
 // corrected while running.
 const (
-	assumedStart     = 1100 * time.Millisecond // process, topic, payloads, stop
-	assumedBytesPerS = 1.5e9
-	assumedRate      = 10e6 // records/s of a cell that a relative rate refers to
+	assumedStart = 1100 * time.Millisecond // process, topic, payloads, stop
+	// assumedClusterStart is the same of a metadata store and several brokers.
+	assumedClusterStart = 2500 * time.Millisecond
+	assumedBytesPerS    = 1.5e9
+	assumedRate         = 10e6 // records/s of a cell that a relative rate refers to
 )
 
 // estimate is the time of one run of a cell, the bytes it writes, and how many
@@ -78,7 +80,11 @@ func estimate(l workload.Load) (seconds float64, bytes, peak int64) {
 	if l.Target == "none" || l.Target == "memory" || l.Target == "external" {
 		return (assumedStart + measured + l.Fetch).Seconds(), 0, 0
 	}
-	return (assumedStart + measured + l.Fetch).Seconds(), bytes, min(bytes, kept(l))
+	start, copies := assumedStart, int64(max(1, l.Replicas))
+	if l.Brokers > 1 {
+		start = assumedClusterStart
+	}
+	return (start + measured + l.Fetch).Seconds(), bytes * copies, min(bytes, kept(l)) * copies
 }
 
 // kept is how many bytes the topic's retention leaves, with the segment being

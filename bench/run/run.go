@@ -203,6 +203,9 @@ func (v *invocation) measure(i int, j job, binary string) (*measurement, error) 
 	if m.perSecond, err = v.rate(l.Rate); err != nil {
 		return m, err
 	}
+	if m.followerPerS, err = v.rate(l.FollowerRate); err != nil {
+		return m, err
+	}
 	dir, remove, err := freshDir(v.data, i)
 	if err != nil {
 		return m, err

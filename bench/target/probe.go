@@ -13,9 +13,10 @@ import (
 
 // probe reads /proc; what cannot be read is zero, which means unknown.
 type probe struct {
-	fs  procfs.FS
-	ok  bool
-	pid int
+	fs procfs.FS
+	ok bool
+	// brokers and helpers are processes of the target.
+	brokers, helpers []int
 	// debt is where the broker tells its durability debt; empty where nowhere.
 	debt   string
 	client http.Client
@@ -29,9 +30,9 @@ const debtPatience = 200 * time.Millisecond
 // runs on.
 const tickNs = 10_000_000
 
-func newProbe(pid int) *probe {
+func newProbe() *probe {
 	fs, err := procfs.NewDefaultFS()
-	return &probe{fs: fs, ok: err == nil, pid: pid, client: http.Client{Timeout: debtPatience, Transport: &http.Transport{DisableKeepAlives: true}}}
+	return &probe{fs: fs, ok: err == nil, client: http.Client{Timeout: debtPatience, Transport: &http.Transport{DisableKeepAlives: true}}}
 }
 
 // Debt implements load.Debtor.
@@ -51,12 +52,20 @@ func (p *probe) Debt() int64 {
 	return records
 }
 
-// Broker implements load.Probe.
-func (p *probe) Broker() load.Usage {
-	if p.pid == 0 {
-		return load.Usage{}
+// Broker implements load.Probe: of all brokers together.
+func (p *probe) Broker() load.Usage { return p.sum(p.brokers) }
+
+// Helpers implements load.Helped.
+func (p *probe) Helpers() load.Usage { return p.sum(p.helpers) }
+
+func (p *probe) sum(pids []int) (all load.Usage) {
+	for _, pid := range pids {
+		u := p.usage(pid)
+		all.UserNs += u.UserNs
+		all.SysNs += u.SysNs
+		all.RSSAnonBytes += u.RSSAnonBytes
 	}
-	return p.usage(p.pid)
+	return all
 }
 
 // Client implements load.Probe.

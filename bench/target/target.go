@@ -1,5 +1,5 @@
 // Package target starts what a run measures: a fresh broker process on a free
-// loopback port with a fresh data directory, the discarding memory server as a
+// loopback port with a fresh data directory, a cluster of them, the discarding memory server as a
 // process of its own, or nothing where the target is in this process or runs
 // elsewhere. It never imports the broker: the running program is started again.
 package target
@@ -11,13 +11,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 
+	"tidemark/bench/cluster"
+	"tidemark/bench/fault/proxy"
 	"tidemark/bench/load"
 	"tidemark/bench/workload"
 )
@@ -38,14 +41,21 @@ type Options struct {
 // Target is something that takes load. It is confined to one goroutine, but for
 // Probe.
 type Target struct {
-	// Bootstrap is its address; empty where there is none.
+	// Bootstrap is its address, or those of its brokers with commas between; empty
+	// where there is none.
 	Bootstrap string
+	// Direct is where brokers listen in truth by the address that they tell, where
+	// a mesh lies between: a load that must not pass it connects there.
+	Direct map[string]string
 	// Readiness is how long it took from the start to being ready.
 	Readiness time.Duration
 
-	metrics string
+	// metrics are the metrics listeners of brokers, by the name of their files.
+	metrics map[string]string
 	dir     string
 	child   *child
+	cluster *cluster.Cluster
+	slowed  []proxy.Flow // to the last follower
 	probe   *probe
 }
 
@@ -54,7 +64,7 @@ const readyWithin = 20 * time.Second
 
 // Start starts the load's target and waits until it serves.
 func Start(ctx context.Context, o Options) (*Target, error) {
-	t := &Target{dir: o.Dir, probe: newProbe(0)}
+	t := &Target{dir: o.Dir, probe: newProbe()}
 	switch o.Load.Target {
 	case "none", "inproc":
 		return t, nil
@@ -62,6 +72,9 @@ func Start(ctx context.Context, o Options) (*Target, error) {
 		t.Bootstrap = o.Load.Bootstrap
 		return t, nil
 	case "process":
+		if o.Load.Brokers > 1 {
+			return t, t.startCluster(ctx, o)
+		}
 		return t, t.start(ctx, o, brokerArgs(o))
 	case "memory":
 		return t, t.start(ctx, o, []string{"bench", "memory-server", "--json", "--listen", "127.0.0.1:0"})
@@ -76,15 +89,18 @@ func DataDir(dir string) string { return filepath.Join(dir, "data") }
 // brokerArgs is the command line of a broker.
 func brokerArgs(o Options) []string {
 	args := []string{"broker", "--json", "--log-level", "warn", "--listen", "127.0.0.1:0", "--set", "log.dirs=" + DataDir(o.Dir)}
-	names := make([]string, 0, len(o.Load.Broker))
-	for name := range o.Load.Broker {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		args = append(args, "--set", name+"="+o.Load.Broker[name])
+	for _, setting := range settings(o.Load) {
+		args = append(args, "--set", setting)
 	}
 	return append(args, o.Flags...)
+}
+
+// settings are the load's broker properties as name=value.
+func settings(l workload.Load) (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(l.Broker)) {
+		all = append(all, name+"="+l.Broker[name])
+	}
+	return all
 }
 
 // ready is what a started process prints on one line once it serves.
@@ -131,7 +147,11 @@ func (t *Target) start(ctx context.Context, o Options, args []string) error {
 	defer timer.Stop()
 	select {
 	case r := <-line:
-		t.Bootstrap, t.metrics = r.Listener, r.Metrics
+		t.Bootstrap = r.Listener
+		if r.Metrics != "" {
+			t.metrics = map[string]string{"": r.Metrics}
+			t.probe.debt = "http://" + r.Metrics + "/debt"
+		}
 	case err = <-failed:
 		err = fmt.Errorf("it ended before it served: %w", err)
 	case <-timer.C:
@@ -140,13 +160,10 @@ func (t *Target) start(ctx context.Context, o Options, args []string) error {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("start %s: %w: %s", strings.Join(args, " "), err, t.logTail()), t.Stop())
+		return errors.Join(fmt.Errorf("start %s: %w: %s", strings.Join(args, " "), err, t.Said()), t.Stop())
 	}
 	t.Readiness = time.Since(began)
-	t.probe = newProbe(c.Pid)
-	if t.metrics != "" {
-		t.probe.debt = "http://" + t.metrics + "/debt"
-	}
+	t.probe.brokers = []int{c.Pid}
 	return nil
 }
 
@@ -157,18 +174,41 @@ func (t *Target) Probe() load.Probe { return t.probe }
 // and its metrics. A part that cannot be had is missing.
 func (t *Target) Leftovers(ctx context.Context) map[string][]byte {
 	out := map[string][]byte{}
-	if t.child == nil {
-		return out
+	for name, log := range t.logs() {
+		if tail := tailOf(log); tail != "" {
+			out[name+"log.tail"] = []byte(tail)
+		}
 	}
-	if tail := t.logTail(); tail != "" {
-		out["log.tail"] = []byte(tail)
-	}
-	if t.metrics != "" {
-		if data, err := get(ctx, "http://"+t.metrics+"/metrics"); err == nil {
-			out["metrics.prom"] = data
+	for name, address := range t.metrics {
+		if data, err := get(ctx, "http://"+address+"/metrics"); err == nil {
+			out[name+"metrics.prom"] = data
 		}
 	}
 	return out
+}
+
+// Said is how the logs of the target's processes end.
+func (t *Target) Said() string {
+	var all []string
+	logs := t.logs()
+	for _, name := range slices.Sorted(maps.Keys(logs)) {
+		if tail := tailOf(logs[name]); tail != "" {
+			all = append(all, name+tail)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// logs are the log files of the target's processes, by what begins the names of
+// the files kept of each.
+func (t *Target) logs() map[string]string {
+	switch {
+	case t.cluster != nil:
+		return t.clusterLogs()
+	case t.child != nil:
+		return map[string]string{"": filepath.Join(t.dir, "process.log")}
+	}
+	return nil
 }
 
 func get(ctx context.Context, url string) ([]byte, error) {
@@ -187,9 +227,9 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(answer.Body, 4<<20))
 }
 
-// logTail is the end of what the process wrote to its standard error.
-func (t *Target) logTail() string {
-	data, err := os.ReadFile(filepath.Join(t.dir, "process.log"))
+// tailOf is the end of what a process wrote to its standard error.
+func tailOf(log string) string {
+	data, err := os.ReadFile(log)
 	if err != nil {
 		return ""
 	}
@@ -200,12 +240,17 @@ func (t *Target) logTail() string {
 	return string(bytes.TrimSpace(data))
 }
 
-// Stop kills the process; it may be called twice. A gentle end would sync data
+// Stop kills the processes; it may be called twice. A gentle end would sync data
 // that is deleted next, at the cost of the runs that follow. The data directory
 // is the caller's to delete.
 func (t *Target) Stop() error {
-	if t.child == nil {
-		return nil
+	switch {
+	case t.cluster != nil:
+		err := t.cluster.Down(false)
+		t.cluster = nil
+		return err
+	case t.child != nil:
+		return t.child.Kill()
 	}
-	return t.child.Kill()
+	return nil
 }

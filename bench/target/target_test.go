@@ -51,7 +51,7 @@ func TestDebtIsAsked(t *testing.T) {
 		fmt.Fprint(w, answer)
 	}))
 	defer s.Close()
-	p := newProbe(0)
+	p := newProbe()
 	if got := p.Debt(); got != -1 {
 		t.Errorf("without metrics the debt is %d, want -1", got)
 	}

@@ -21,6 +21,13 @@ type Load struct {
 	Rate        Rate
 	Arrival     string
 	Tail        bool
+	// Brokers is how many a target of its own has, Replicas how many of them hold
+	// a partition.
+	Brokers, Replicas int
+	// Mesh puts a proxy mesh between the brokers; FollowerRate bounds what reaches
+	// the last follower, the zero Rate does not.
+	Mesh         bool
+	FollowerRate Rate
 
 	WarmUp, Window, Fetch, Interval, Drain time.Duration
 	Bytes                                  int64
@@ -60,6 +67,8 @@ func newLoad(config map[string]string) Load {
 	l.Rate = must(ParseRate(get("rate")))
 	l.Arrival = get("arrival")
 	l.Tail = get("tail") == "true"
+	l.Brokers, l.Replicas = mustInt(get("brokers")), mustInt(get("replication.factor"))
+	l.Mesh, l.FollowerRate = get("mesh") == "true", must(ParseRate(get("follower.rate")))
 	l.WarmUp, l.Window = must(time.ParseDuration(get("warmup"))), must(time.ParseDuration(get("window")))
 	l.Fetch, l.Interval = must(time.ParseDuration(get("fetch"))), must(time.ParseDuration(get("interval")))
 	l.Drain = must(time.ParseDuration(get("drain")))

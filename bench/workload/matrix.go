@@ -3,6 +3,7 @@ package workload
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -305,6 +306,9 @@ func (e *Experiment) makeCells(base map[string]string, configs []map[string]stri
 		if c.Load.Target == "external" && c.Load.Bootstrap == "" {
 			return errorAt(e.Name.token, "experiment %s: target external needs bootstrap", e.Name.Value)
 		}
+		if err := c.Load.checkCluster(); err != nil {
+			return errorAt(e.Name.token, "experiment %s: cell %s: %v", e.Name.Value, c.Label, err)
+		}
 		e.cells = append(e.cells, c)
 	}
 	if len(e.cells) > maxCells {
@@ -375,8 +379,10 @@ func label(axes map[string]string) string {
 
 func cellID(experiment string, config map[string]string) string {
 	names := make([]string, 0, len(config))
-	for k := range config {
-		names = append(names, k)
+	for k, value := range config {
+		if !slices.Contains(later, k) || value != find(k).Default {
+			names = append(names, k)
+		}
 	}
 	sort.Strings(names)
 	h := sha256.New()

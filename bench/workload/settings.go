@@ -41,6 +41,10 @@ var Settings = []Setting{
 	{"workload", "bytes", "2GiB", "bound of what one saturating run writes", sizeFrom(1)},
 	{"workload", "interval", "250ms", "length of a row of series.csv", duration},
 	{"workload", "drain", "20s", "deadline for outstanding work after the window", duration},
+	{"workload", "brokers", "1", "broker processes of target process; two and more are a cluster with a metadata store of its own, where the first leads every partition", count(1, 100)},
+	{"workload", "replication.factor", "1", "replicas of each partition, at most brokers", count(1, 100)},
+	{"workload", "mesh", "false", "whether connections between brokers pass a proxy mesh, as those of a slow follower have to", boolean},
+	{"workload", "follower.rate", "max", "records per second that reach the last follower, of all partitions: max, a number, or 'N% of EXPERIMENT' (of its base cell); needs mesh", rate},
 	{"client", "acks", "1", "Kafka's acks", oneOf("0", "1", "all", "-1")},
 	{"client", "compression.type", "none", "codec of the batches", oneOf("none", "gzip", "snappy", "lz4", "zstd")},
 	{"client", "batch.size", "64KiB", "uncompressed bytes of a batch", sizeFrom(128)},
@@ -51,6 +55,10 @@ var Settings = []Setting{
 	{"client", "fetch.max.bytes", "1MiB", "bytes of one fetch response", sizeFrom(1)},
 }
 
+// later are settings that are younger than the ids of cells: at its default one is
+// left out of the id, so that a cell keeps its own.
+var later = []string{"brokers", "replication.factor", "mesh", "follower.rate"}
+
 // topicNames and brokerNames are properties of the other two sections that the
 // broker honours; an unknown name close to one of them is taken for a typing
 // error.
@@ -59,10 +67,10 @@ var topicNames = []string{"cleanup.policy", "compression.type", "compression.gzi
 	"message.timestamp.type", "message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "min.insync.replicas",
 	"min.cleanable.dirty.ratio", "min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms",
 	"retention.bytes", "retention.ms", "segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms",
-	"storage.append.engine", "storage.append.inplace", "storage.mapped.prefault", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
+	"replication.strategy", "unclean.leader.election.enable", "leader.replication.throttled.replicas", "follower.replication.throttled.replicas", "storage.append.engine", "storage.append.inplace", "storage.mapped.prefault", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
 
 var brokerNames = []string{"queued.max.request.bytes", "queued.max.requests.per.connection", "socket.send.buffer.bytes",
-	"socket.receive.buffer.bytes", "socket.request.max.bytes", "log.segment.bytes", "log.retention.bytes", "message.max.bytes",
+	"socket.receive.buffer.bytes", "socket.request.max.bytes", "replica.lag.time.max.ms", "log.segment.bytes", "log.retention.bytes", "message.max.bytes",
 	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
 
 func find(name string) *Setting {
@@ -166,6 +174,16 @@ func countFrom(least int64) func(string) error {
 		n, err := strconv.ParseInt(v, 10, 32)
 		if err != nil || n < least {
 			return fmt.Errorf("%q is not a number of at least %d", v, least)
+		}
+		return nil
+	}
+}
+
+func count(least, most int64) func(string) error {
+	return func(v string) error {
+		n, err := strconv.ParseInt(v, 10, 32)
+		if err != nil || n < least || n > most {
+			return fmt.Errorf("%q is not a number from %d to %d", v, least, most)
 		}
 		return nil
 	}

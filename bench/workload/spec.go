@@ -134,23 +134,28 @@ func (s *Spec) checkRates() error {
 	}
 	for _, e := range s.Experiments {
 		for _, c := range e.cells {
-			of := c.Load.Rate.Of
-			if of == "" {
-				continue
-			}
-			kind, ok := kinds[of]
-			if !ok {
-				names := make([]string, 0, len(kinds))
-				for name := range kinds {
-					names = append(names, name)
+			for _, of := range c.Load.refers() {
+				if err := e.checkRate(of, kinds); err != nil {
+					return err
 				}
-				sort.Strings(names)
-				return errorAt(e.Name.token, "experiment %s: rate refers to unknown experiment %q%s", e.Name.Value, of, didYouMean(of, names))
-			}
-			if kind == result.Paced {
-				return errorAt(e.Name.token, "experiment %s: rate refers to %s, which does not saturate", e.Name.Value, of)
 			}
 		}
+	}
+	return nil
+}
+
+func (e *Experiment) checkRate(of string, kinds map[string]result.Kind) error {
+	kind, ok := kinds[of]
+	if !ok {
+		names := make([]string, 0, len(kinds))
+		for name := range kinds {
+			names = append(names, name)
+		}
+		sort.Strings(names)
+		return errorAt(e.Name.token, "experiment %s: rate refers to unknown experiment %q%s", e.Name.Value, of, didYouMean(of, names))
+	}
+	if kind == result.Paced {
+		return errorAt(e.Name.token, "experiment %s: rate refers to %s, which does not saturate", e.Name.Value, of)
 	}
 	return nil
 }
@@ -167,7 +172,7 @@ func (e *Experiment) ResolvedAxes() []result.Axis { return e.axes }
 // Dependent is true when a rate refers to another experiment.
 func (e *Experiment) Dependent() bool {
 	for _, c := range e.cells {
-		if c.Load.Rate.Of != "" {
+		if len(c.Load.refers()) > 0 {
 			return true
 		}
 	}

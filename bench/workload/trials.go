@@ -80,6 +80,9 @@ func (t *Trials) resolve(s *Spec) error {
 		if c.Load.Target != "process" {
 			return errorAt(t.Of.token, "trials: cell %s of experiment %s has target %s; trials start a broker of their own", c.Label, t.Of.Value, c.Load.Target)
 		}
+		if c.Load.Brokers > 1 {
+			return errorAt(t.Of.token, "trials: cell %s of experiment %s has %d brokers; trials are of one", c.Label, t.Of.Value, c.Load.Brokers)
+		}
 	}
 	for _, c := range r.Experiment.cells {
 		if !maps.Equal(c.Load.Broker, r.Experiment.cells[0].Load.Broker) {

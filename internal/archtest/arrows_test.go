@@ -103,7 +103,7 @@ var arrows = map[string][]string{
 	"bench/schedule":         {},
 	"bench/stats":            {"bench/result"},
 	"bench/suites":           {},
-	"bench/target":           {"bench/load", "bench/process", "bench/workload"},
+	"bench/target":           {"bench/cluster", "bench/fault/proxy", "bench/load", "bench/process", "bench/workload"},
 	"bench/trial":            {"bench/check", "bench/ledger", "bench/result", "bench/schedule", "bench/target", "bench/workload"},
 	"bench/workload":         {"bench/result", "internal/invariant", "internal/nearest"},
 
