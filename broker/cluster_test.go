@@ -588,6 +588,39 @@ func TestLeadersWriteStates(t *testing.T) {
 	}
 }
 
+// TestFollowerPaused: a follower that stands still for longer than
+// replica.lag.time.max.ms, and not as long as its session, leaves the in-sync set by its
+// leader's doing, whoever writes it, and comes back by it.
+func TestFollowerPaused(t *testing.T) {
+	for _, by := range []string{"controller", "zookeeper"} {
+		t.Run("isr.update="+by, func(t *testing.T) {
+			c := newTestCluster(t, "isr.update", by, "replica.lag.time.max.ms", "1500", "zookeeper.session.timeout.ms", "10000")
+			c.launch(1, 2, 3)
+			c.create("t", 1)
+			c.write("t", 0, 20)
+			p, err := c.partition(t.Context(), "t", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			follower := p.Replicas[2]
+			paused := c.killable[follower].cmd.Process
+			// Nobody is to ask the broker that does not answer.
+			delete(c.address, follower)
+			if err := paused.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			// Without records nobody is behind.
+			c.write("t", 20, 21)
+			if err := paused.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			c.awaitISR("t", 0, 3)
+			c.write("t", 21, 40)
+			c.read("t", 40)
+		})
+	}
+}
+
 // TestAnyBrokerCreates: a topic that a client asks any broker about is created by the
 // controller, with the configured number of replicas.
 func TestAnyBrokerCreates(t *testing.T) {
