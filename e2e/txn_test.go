@@ -143,3 +143,33 @@ func logFiles(t *testing.T, b *brokerProcess, prefix string) (files []string) {
 	}
 	return files
 }
+
+// TestKafkaTransactionsTool asks Kafka's own tool about transactions (KIP-664), and has
+// it abort one.
+func TestKafkaTransactionsTool(t *testing.T) {
+	b := startBroker(t, "transaction.state.log.num.partitions=4")
+	createTopic(t, b, "txn", 1)
+	client := transactional(t, b, "open one")
+	transact(t, client, "txn", kgo.TryCommit, "a")
+	if err := client.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	if err := client.ProduceSync(ctx, &kgo.Record{Topic: "txn", Value: []byte("open")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	tool := func(args ...string) string {
+		return kafkaReleases[0].java(t, "", "org.apache.kafka.tools.TransactionsCommand", append([]string{"--bootstrap-server", b.Bootstrap}, args...)...)
+	}
+	wantIn(t, tool("list"), "open one", "Ongoing")
+	wantIn(t, tool("describe", "--transactional-id", "open one"), "Ongoing", "txn-0", "30000")
+	wantIn(t, tool("describe-producers", "--topic", "txn", "--partition", "0"), "CurrentTransactionStartOffset")
+	if hanging := tool("find-hanging", "--broker-id", "1", "--max-transaction-timeout", "0"); strings.Contains(hanging, "txn") {
+		t.Errorf("an open transaction that its coordinator knows counts as hanging:\n%s", hanging)
+	}
+	tool("abort", "--topic", "txn", "--partition", "0", "--start-offset", "2")
+	if out := tool("describe-producers", "--topic", "txn", "--partition", "0"); !strings.Contains(out, "None") {
+		t.Errorf("after the abort:\n%s", out)
+	}
+}
