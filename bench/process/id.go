@@ -68,7 +68,8 @@ func (id ID) State() State {
 		return Gone
 	}
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.Pid))
-	if err != nil || !bytes.Contains(line, []byte(id.Mark)) {
+	// In the midst of exec there is no command line yet.
+	if err != nil || len(line) > 0 && !bytes.Contains(line, []byte(id.Mark)) {
 		return Gone
 	}
 	if s.letter == "T" {

@@ -75,6 +75,28 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 	}
 }
 
+// TestRunsAtOnce: a process that has just been started is not taken for gone while the
+// kernel still gives it its command line.
+func TestRunsAtOnce(t *testing.T) {
+	for range 300 {
+		p, err := Start(Options{Program: "sleep", Args: []string{"63.5"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := Identify(p.Pid, "63.5")
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := id.State()
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if state == Gone {
+			t.Fatal("it is taken for gone")
+		}
+	}
+}
+
 func TestStartFails(t *testing.T) {
 	out, err := os.CreateTemp(t.TempDir(), "out")
 	if err != nil {
