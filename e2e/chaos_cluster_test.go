@@ -16,6 +16,9 @@ import (
 // chaosSession is how long sessions last in these tests.
 const chaosSession = 4 * time.Second
 
+// chaosRecord is the size of a record there.
+const chaosRecord = 100
+
 // openChaos runs a cluster with a mesh until the test ends.
 func openChaos(t *testing.T, o cluster.Options, settings ...string) *chaos.Rig {
 	t.Helper()
@@ -24,7 +27,7 @@ func openChaos(t *testing.T, o cluster.Options, settings ...string) *chaos.Rig {
 	}
 	o.Program, o.Dir, o.Brokers = binary, t.TempDir(), 3
 	o.Set = append([]string{"replica.lag.time.max.ms=2000", "replica.fetch.wait.max.ms=200", "replica.fetch.backoff.ms=100", "min.insync.replicas=2"}, settings...)
-	r, err := chaos.Open(t.Context(), chaos.Options{Cluster: o, Session: chaosSession, RecordBytes: 100})
+	r, err := chaos.Open(t.Context(), chaos.Options{Cluster: o, Session: chaosSession, RecordBytes: chaosRecord})
 	if err != nil {
 		t.Fatal(err)
 	}

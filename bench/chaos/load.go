@@ -77,12 +77,12 @@ func (p *producing) run(ctx context.Context) {
 	last := time.Now()
 	due := 1.0
 	for {
-		for ; due >= 1; due-- {
-			p.send(ctx)
+		for ; due >= 1 && p.client.BufferedProduceRecords() < inFlight; due-- {
+			p.send()
 		}
 		select {
 		case now := <-ticker.C:
-			due += min(now.Sub(last).Seconds(), 10*tick.Seconds()) * p.PerSecond
+			due = min(due, 1) + min(now.Sub(last).Seconds(), 10*tick.Seconds())*p.PerSecond
 			last = now
 			if p.quiet.Load() {
 				due = 0
@@ -101,11 +101,11 @@ type sending struct {
 
 // send sends one record. What it fails with says nothing about where it is: the
 // error may be that of a second attempt.
-func (p *producing) send(ctx context.Context) {
+func (p *producing) send() {
 	s := &sending{Record: kgo.Record{Value: make([]byte, p.bytes)}}
 	s.seq = p.account.Stamp(s.Value, schedule.Now())
 	p.sent.Add(1)
-	p.client.Produce(ctx, &s.Record, func(r *kgo.Record, err error) {
+	p.client.Produce(context.Background(), &s.Record, func(r *kgo.Record, err error) {
 		if err != nil {
 			p.failed(err)
 			return
@@ -120,7 +120,7 @@ func (p *producing) send(ctx context.Context) {
 }
 
 func (p *producing) failed(err error) {
-	if errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed) {
+	if errors.Is(err, kgo.ErrClientClosed) {
 		return
 	}
 	p.mu.Lock()

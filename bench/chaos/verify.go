@@ -24,14 +24,16 @@ type Verdict struct {
 	// Log is what the files of all replicas hold.
 	Log Log
 	// TakenBack are records that a consumer was shown and that are gone or others.
-	TakenBack int64
+	TakenBack, FirstTaken int64
 	// Silence is the longest time between two acknowledgements.
 	Silence time.Duration
 	// Errors are what records failed with, and how often.
 	Errors map[string]int
-	// Wrong are the things seen meanwhile that must not be.
+	// Shown are what consumers were shown or could have been, and must not be where
+	// nothing may be lost: offsets and high watermarks that went back.
+	Shown []string
+	// Wrong are those that brokers told of themselves.
 	Wrong []string
-
 }
 
 // AckedFrom counts the records that were acknowledged at an offset or a later one.
@@ -54,7 +56,12 @@ func (v Verdict) Broken(loses bool) error {
 		say("%v", v.Report)
 	}
 	if !loses && v.TakenBack > 0 {
-		say("%d records that a consumer was shown are gone", v.TakenBack)
+		say("%d records that a consumer was shown are gone or others, the first at offset %d", v.TakenBack, v.FirstTaken)
+	}
+	for _, s := range v.Shown {
+		if !loses {
+			say("%s", s)
+		}
 	}
 	if v.idempotent() && !loses && len(v.Errors) > 0 {
 		say("records failed: %v", v.Errors)
@@ -87,7 +94,9 @@ func (t *Trial) Verify(ctx context.Context) ([]Verdict, error) {
 		verdicts[i] = v
 	}
 	for i := range verdicts {
-		verdicts[i].Wrong = append(verdicts[i].Wrong, t.watch.faults(t.cells[i].topic)...)
+		wrong, backward := t.watch.faults(t.cells[i].topic)
+		verdicts[i].Wrong = wrong
+		verdicts[i].Shown = append(verdicts[i].Shown, backward...)
 	}
 	return verdicts, nil
 }
@@ -123,14 +132,8 @@ func (t *Trial) verify(ctx context.Context, p *producing) (Verdict, error) {
 	// A second copy of what was left out counts, and a lost one is not found there.
 	v.Blind = v.Acked > 0 && v.Lost+v.Duplicate == 0 && (!dropped || less.Lost != 1)
 	first := t.reader.seen[p.topic]
-	v.Wrong = append(v.Wrong, first.wrong...)
-	n, at := first.takenBack(again)
-	if v.TakenBack = n; n > 0 && p.Strategy != "async" {
-		v.Wrong = append(v.Wrong, fmt.Sprintf("a consumer was shown offset %d, and %d in all, which are gone or others", at, n))
-	}
-	if p.Strategy == "async" {
-		v.Wrong = nil // consumers are shown what a failover may take back
-	}
+	v.Shown = first.wrong
+	v.TakenBack, v.FirstTaken = first.takenBack(again)
 	return v, nil
 }
 

@@ -25,6 +25,7 @@ type watch struct {
 	terms    map[term]tenure
 	highest  map[life]mark
 	wrong    map[string][]string // by topic
+	backward map[string][]string // likewise, of high watermarks
 }
 
 // view is what a broker told last.
@@ -58,7 +59,7 @@ type mark struct {
 
 func (r *Rig) watch(strategy map[string]string) *watch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watch{rig: r, cancel: cancel, strategy: strategy, views: map[int32]view{}, terms: map[term]tenure{}, highest: map[life]mark{}, wrong: map[string][]string{}}
+	w := &watch{rig: r, cancel: cancel, strategy: strategy, views: map[int32]view{}, terms: map[term]tenure{}, highest: map[life]mark{}, wrong: map[string][]string{}, backward: map[string][]string{}}
 	for _, id := range r.brokers {
 		w.group.Go(func() { w.follow(ctx, id) })
 	}
@@ -97,13 +98,16 @@ func (w *watch) take(told *cluster.Partitions, pid int, now time.Time) {
 		if p.Role == "leader" {
 			w.leads(p, told.Broker, now)
 		}
+		if p.Strategy != strategy {
+			w.blame(p.Topic, "broker %d runs it as %s", told.Broker, p.Strategy)
+		}
 		l, m := life{told.Broker, pid, p.Topic}, mark{p.LeaderEpoch, p.Watermark}
 		before, known := w.highest[l]
 		if known && m.epoch < before.epoch {
 			w.blame(p.Topic, "broker %d tells of leader epoch %d after %d", told.Broker, m.epoch, before.epoch)
 		}
 		if known && m.watermark < before.watermark && strategy != "async" {
-			w.blame(p.Topic, "broker %d tells of high watermark %d after %d", told.Broker, m.watermark, before.watermark)
+			w.back(p.Topic, "broker %d tells of high watermark %d after %d", told.Broker, m.watermark, before.watermark)
 		}
 		w.highest[l] = m
 	}
@@ -122,6 +126,10 @@ func (w *watch) leads(p *cluster.Replica, broker int32, now time.Time) {
 
 func (w *watch) blame(topic, format string, args ...any) {
 	w.wrong[topic] = append(w.wrong[topic], fmt.Sprintf(format, args...))
+}
+
+func (w *watch) back(topic, format string, args ...any) {
+	w.backward[topic] = append(w.backward[topic], fmt.Sprintf(format, args...))
 }
 
 // latest is who led a topic in the highest epoch seen.
@@ -184,9 +192,13 @@ func (w *watch) whole(topic string, brokers []int32) error {
 	return nil
 }
 
-// faults are the things seen of a topic that must not be.
-func (w *watch) faults(topic string) []string {
+// faults are the things seen of a topic that must not be, and high watermarks that
+// went back, which they must not where nothing may be lost.
+func (w *watch) faults(topic string) (wrong, backward []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.wrong[topic])
+	return few(w.wrong[topic]), few(w.backward[topic])
 }
+
+// few is a list, or its start.
+func few(list []string) []string { return slices.Clone(list[:min(len(list), maxWrong)]) }
