@@ -1,5 +1,12 @@
 package controller
 
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+)
+
 // fenceAnswer is what a replica said, in which registration.
 type fenceAnswer struct {
 	FenceAnswer
@@ -48,4 +55,85 @@ func (c *Controller) onOffline(s *sender, k key) {
 	p.offline[s.broker.ID] = s.broker.Epoch
 	c.log.Warn("replica is offline", "topic", k.Topic, "partition", k.Partition, "broker", s.broker.ID)
 	c.dirty[p] = true
+}
+
+// fencesAtOnce is how many replicas of one broker are fenced at a time: each may
+// have to wait for its broker's disk.
+const fencesAtOnce = 16
+
+// runFences asks replicas how far they are, until they answer or nobody asks any
+// more.
+func (s *sender) runFences() {
+	for {
+		select {
+		case <-s.asking:
+		case <-s.ctx.Done():
+			return
+		}
+		for pause := firstPause; s.askAll(); pause = min(2*pause, lastPause) {
+			if !s.rest(pause) {
+				return
+			}
+		}
+	}
+}
+
+// askAll asks every replica that is to be asked once, and reports whether some did
+// not answer.
+func (s *sender) askAll() (again bool) {
+	s.mu.Lock()
+	keys := make([]key, 0, len(s.fences))
+	for k := range s.fences {
+		keys = append(keys, k)
+	}
+	s.mu.Unlock()
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	})
+	next := make(chan key)
+	var work sync.WaitGroup
+	for range min(len(keys), fencesAtOnce) {
+		work.Go(func() {
+			for k := range next {
+				s.ask(k)
+			}
+		})
+	}
+	for _, k := range keys {
+		next <- k
+	}
+	close(next)
+	work.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.fences) > 0
+}
+
+func (s *sender) ask(k key) {
+	s.mu.Lock()
+	epoch, ok := s.fences[k]
+	s.mu.Unlock()
+	if !ok || s.ctx.Err() != nil {
+		return
+	}
+	ctx, cancel := s.request()
+	defer cancel()
+	a, err := s.peers.FenceReplica(ctx, s.broker.ID, FenceReplica{
+		Header: s.header, TopicPartition: k.TopicPartition, TopicID: k.id, LeaderEpoch: epoch,
+	})
+	if errors.Is(err, ErrReplicaOffline) {
+		s.unfence(k)
+		s.c.post(func() { s.c.onOffline(s, k) })
+		return
+	}
+	if err != nil {
+		s.log.Debug("replica did not promise", "broker", s.broker.ID, "topic", k.Topic, "partition", k.Partition, "error", err)
+		return
+	}
+	s.mu.Lock()
+	if s.fences[k] == epoch {
+		delete(s.fences, k)
+	}
+	s.mu.Unlock()
+	s.c.post(func() { s.c.onFenceAnswer(s, k, epoch, a) })
 }
