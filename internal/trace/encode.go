@@ -23,6 +23,10 @@ func AppendJSON(dst []byte, e *Event) []byte {
 		dst = appendID(dst, e.Cause)
 		dst = append(dst, '"')
 	}
+	if !e.Asked.IsZero() {
+		dst = append(dst, `,"asked":"`...)
+		dst = append(appendRequest(dst, e.Asked), '"')
+	}
 	if e.TopicPartition != "" {
 		dst = append(dst, `,"tp":`...)
 		dst = appendString(dst, e.TopicPartition)
@@ -43,12 +47,20 @@ func appendID(dst []byte, id ID) []byte {
 	return strconv.AppendUint(dst, id.Seq, 10)
 }
 
+func appendRequest(dst []byte, r Request) []byte {
+	dst = strconv.AppendInt(dst, int64(r.Broker), 10)
+	return strconv.AppendInt(append(dst, '/'), int64(r.Correlation), 10)
+}
+
 func appendField(dst []byte, f field, e *Event) []byte {
 	if text, isText := e.text(f); isText {
 		if text == "" {
 			return dst // an absent word and an empty one mean the same
 		}
 		return appendString(appendName(dst, f), text)
+	}
+	if f == bytesField && e.Bytes == 0 {
+		return dst // the simulator's records have no size
 	}
 	dst = appendName(dst, f)
 	switch f {
@@ -119,6 +131,16 @@ func (e *Event) number(f field) int64 {
 		return int64(e.Deadline)
 	case versionField:
 		return int64(e.Version)
+	case bytesField:
+		return e.Bytes
+	case generationField:
+		return int64(e.Generation)
+	case producerField:
+		return e.Producer
+	case producerEpochField:
+		return int64(e.ProducerEpoch)
+	case countField:
+		return e.Count
 	default:
 		return e.Owner
 	}
@@ -140,6 +162,8 @@ func (e *Event) text(f field) (text string, isText bool) {
 		return e.Error, true
 	case whyField:
 		return e.Why, true
+	case memberField:
+		return e.Member, true
 	default:
 		return "", false
 	}

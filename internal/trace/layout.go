@@ -17,7 +17,8 @@ const (
 	HW
 	// ISR: the set moved, or was to move, from Old to New (Phase).
 	ISR
-	// Leader: the partition has another leader or leader epoch.
+	// Leader: the partition has another leader or leader epoch. The controller
+	// elected it, or a replica heard of it (Phase).
 	Leader
 	// Truncate: the emitter's log was cut from end offset From to To.
 	Truncate
@@ -31,6 +32,17 @@ const (
 	Probe
 	// Verdict: a checker found What.
 	Verdict
+	// Group: the group Key has another state (Phase) or generation, and Count members.
+	Group
+	// Member: a member came to the group Key, left it or moved on (Phase).
+	Member
+	// Commit: the group Key committed offset From of a partition.
+	Commit
+	// Txn: the transaction of Key has another state (Phase), with Count partitions.
+	Txn
+	// Drop: Count events up to the one of this ID were lost, as they came faster
+	// than they could be written.
+	Drop
 	kinds
 )
 
@@ -60,6 +72,12 @@ const (
 	ownerField
 	errorField
 	whyField
+	bytesField
+	memberField
+	generationField
+	producerField
+	producerEpochField
+	countField
 	fieldCount
 )
 
@@ -67,6 +85,7 @@ const (
 var fieldNames = [fieldCount]string{
 	"from", "to", "leo", "hw", "records", "follower", "leader", "old_leader", "unclean", "old", "new", "waiting_for",
 	"correlation", "phase", "what", "key", "deadline_ns", "path", "op", "version", "owner", "error", "why",
+	"bytes", "member", "generation", "producer", "producer_epoch", "count",
 }
 
 // layouts is the one table of what each kind carries, in the order of writing.
@@ -76,16 +95,21 @@ var layouts = [kinds]struct {
 }{
 	Append:    {"append", []field{fromField, toField, recordsField, hwField}},
 	Fsync:     {"fsync", []field{toField, leoField, errorField}},
-	Fetch:     {"fetch", []field{phaseField, followerField, correlationField, fromField, recordsField, leoField, hwField, errorField}},
+	Fetch:     {"fetch", []field{phaseField, followerField, correlationField, fromField, recordsField, bytesField, leoField, hwField, errorField}},
 	HW:        {"hw", []field{fromField, toField, leoField, waitingField}},
 	ISR:       {"isr", []field{phaseField, oldField, newField, versionField, whyField}},
-	Leader:    {"leader", []field{oldLeaderField, leaderField, newField, uncleanField, whyField}},
+	Leader:    {"leader", []field{phaseField, oldLeaderField, leaderField, newField, uncleanField, whyField}},
 	Truncate:  {"truncate", []field{fromField, toField, hwField, whyField}},
 	Purgatory: {"purgatory", []field{phaseField, whatField, keyField, deadlineField, errorField}},
 	Znode:     {"znode", []field{opField, pathField, versionField, ownerField, errorField, whyField}},
 	Fault:     {"fault", []field{phaseField, whatField, newField, whyField}},
 	Probe:     {"probe", []field{phaseField, keyField, fromField, errorField}},
 	Verdict:   {"verdict", []field{whatField, whyField}},
+	Group:     {"group", []field{phaseField, keyField, generationField, countField, whyField}},
+	Member:    {"member", []field{phaseField, keyField, memberField, generationField, whyField}},
+	Commit:    {"commit", []field{keyField, fromField}},
+	Txn:       {"txn", []field{phaseField, keyField, producerField, producerEpochField, countField, whyField}},
+	Drop:      {"drop", []field{countField, whyField}},
 }
 
 // String is the kind's name in files.

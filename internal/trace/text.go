@@ -32,6 +32,10 @@ func AppendText(dst []byte, e *Event) []byte {
 		dst = append(dst, " <- "...)
 		dst = appendPerson(dst, e.Cause)
 	}
+	if !e.Asked.IsZero() {
+		dst = append(dst, " <- request "...)
+		dst = appendRequest(dst, e.Asked)
+	}
 	return dst
 }
 
@@ -63,6 +67,10 @@ func appendFieldText(dst []byte, f field, e *Event) []byte {
 		}
 		dst = append(append(append(dst, ' '), fieldNames[f]...), '=')
 		return appendSet(dst, e.set(f))
+	case bytesField:
+		if e.Bytes == 0 {
+			return dst
+		}
 	case uncleanField:
 		if !e.Unclean {
 			return dst

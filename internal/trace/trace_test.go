@@ -32,6 +32,12 @@ func story() []Event {
 		{ID: ID{2, 3}, At: 9 * time.Millisecond, Kind: Leader, TopicPartition: tp, Epoch: 4, OldLeader: 1, Leader: 2, New: []int32{2}, Unclean: true},
 		{ID: ID{1, 5}, Cause: ID{2, 3}, At: 10 * time.Millisecond, Kind: Truncate, TopicPartition: tp, Epoch: 4, From: 9, To: 7, HighWatermark: 7, Why: "diverging epoch"},
 		{ID: ID{Outside, 3}, At: 11 * time.Millisecond, Kind: Verdict, TopicPartition: tp, Epoch: 4, What: "I10", Why: "record p1/7 was acknowledged and is gone"},
+		{ID: ID{1, 6}, At: 12 * time.Millisecond, Kind: Fetch, TopicPartition: tp, Epoch: 4, Phase: "response", Follower: 2, Correlation: 42, From: 7, Records: 2, Bytes: 140, LogEndOffset: 9, HighWatermark: 7, Asked: Request{2, 42}},
+		{ID: ID{1, 7}, At: 13 * time.Millisecond, Kind: Group, Phase: "Stable", Key: "readers", Generation: 3, Count: 2},
+		{ID: ID{1, 8}, Cause: ID{1, 7}, At: 14 * time.Millisecond, Kind: Member, Phase: "left", Key: "readers", Member: "reader-1-0a", Generation: 3, Why: "its session timed out"},
+		{ID: ID{1, 9}, At: 15 * time.Millisecond, Kind: Commit, TopicPartition: tp, Epoch: -1, Key: "readers", From: 9},
+		{ID: ID{2, 4}, At: 16 * time.Millisecond, Kind: Txn, Phase: "PrepareCommit", Key: "mover", Producer: 1000, ProducerEpoch: 4, Count: 3},
+		{ID: ID{2, 9}, At: 17 * time.Millisecond, Kind: Drop, Count: 5, Why: "the writer is behind"},
 	}
 }
 

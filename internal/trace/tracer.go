@@ -3,6 +3,7 @@ package trace
 import (
 	"io"
 	"sync"
+	"time"
 )
 
 // Sink takes events. It must not keep the event or its slices.
@@ -14,6 +15,7 @@ type Sink interface{ Write(e *Event) }
 type Tracer struct {
 	broker int32
 	sink   Sink
+	now    func() time.Duration // nil where events bring their time
 
 	mu   sync.Mutex
 	seq  uint64
@@ -22,6 +24,12 @@ type Tracer struct {
 
 // NewTracer returns the tracer of a broker, or of Outside.
 func NewTracer(broker int32, sink Sink) *Tracer { return &Tracer{broker: broker, sink: sink} }
+
+// NewClockedTracer returns a tracer that goes on after the event with that number,
+// and whose events are at now, which must not block.
+func NewClockedTracer(broker int32, sink Sink, after uint64, now func() time.Duration) *Tracer {
+	return &Tracer{broker: broker, sink: sink, now: now, seq: after}
+}
 
 // On says whether events are wanted; whoever has to work for an event asks
 // first.
@@ -37,6 +45,9 @@ func (t *Tracer) Emit(e Event) ID {
 	defer t.mu.Unlock()
 	t.seq++
 	e.ID = ID{Broker: t.broker, Seq: t.seq}
+	if t.now != nil {
+		e.At = t.now()
+	}
 	t.last = e
 	t.sink.Write(&t.last)
 	return e.ID
