@@ -24,12 +24,14 @@ const (
 	isrChangePath       = "/isr_change_notification"
 	logDirEventPrefix   = "log_dir_event_"
 	logDirEventPath     = "/log_dir_event_notification"
+	consumersPath       = "/consumers"
+	offsetWritersPath   = "/admin/offset_writers"
 )
 
 // layout lists the persistent nodes that a broker creates at start, parents
 // first (ZkData.PersistentZkPaths).
 var layout = []string{
-	"/consumers",
+	consumersPath,
 	"/brokers", brokerIDsPath, topicsPath, brokerSequencePath,
 	"/config", configChangesPath,
 	"/config/topics", "/config/clients", "/config/users", "/config/brokers", "/config/ips",
@@ -55,5 +57,15 @@ func configPath(entity EntityType, name string) string {
 }
 
 func deleteTopicPath(name string) string { return deleteTopicsPath + "/" + name }
+
+func consumerPath(group string) string { return consumersPath + "/" + group }
+
+func offsetsPath(group string) string { return consumerPath(group) + "/offsets" }
+
+func offsetPath(group string, tp TopicPartition) string {
+	return offsetsPath(group) + "/" + tp.Topic + "/" + formatID(tp.Partition)
+}
+
+func offsetWriterPath(partition int32) string { return offsetWritersPath + "/" + formatID(partition) }
 
 func formatID(id int32) string { return strconv.FormatInt(int64(id), 10) }
