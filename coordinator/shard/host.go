@@ -11,12 +11,14 @@ import (
 	"tidemark/protocol/record"
 )
 
-// Options make a Host. All fields but Failed are required.
+// Options make a Host. All fields but Store and Failed are required.
 type Options[M Machine[R], R any] struct {
 	Clock clock.Clock
 	// New returns an empty machine for a partition.
 	New   func(partition int32) M
 	Codec Codec[R]
+	// Store, where given, keeps records that the log does not.
+	Store Store[R]
 	// CommitTimeout is how long replies wait for the high watermark
 	// (offsets.commit.timeout.ms).
 	CommitTimeout time.Duration

@@ -11,7 +11,11 @@ import (
 func (s *shard[M, R]) load() {
 	s.machine = s.host.options.New(s.partition)
 	s.waiting, s.timers = map[Token]func(Reply){}, map[TimerKey]*armed{}
-	if err := s.replayLog(); err != nil {
+	err := s.replayLog()
+	if err == nil && !s.hasEnded() {
+		err = s.openStore()
+	}
+	if err != nil && !s.hasEnded() {
 		s.become(Failed)
 		s.tell(fmt.Errorf("load partition %d: %w", s.partition, err))
 		return
@@ -105,7 +109,7 @@ func (s *shard[M, R]) replayRecord(b record.Batch, from Origin, r *record.Record
 		return err
 	}
 	typed, ok, err := s.host.options.Codec.Decode(r.Key, r.Value)
-	if err != nil || !ok {
+	if err != nil || !ok || s.isKept(typed) {
 		return err
 	}
 	s.machine.Replay(from, typed)

@@ -2,9 +2,10 @@ package shard
 
 import "time"
 
-// park is the part of an outcome that waits for the high watermark.
+// park is the part of an outcome that waits for the high watermark and for the store.
 type park struct {
 	end     int64
+	sent    uint64 // the store's write that it waits for
 	due     time.Time
 	replies []Reply
 	starts  []start
@@ -39,7 +40,7 @@ func (q *queue) pop() {
 func (s *shard[M, R]) settle() {
 	o := &s.outcome
 	now := s.host.options.Clock.Now()
-	if s.parked.empty() && s.written <= s.log.HighWatermark() {
+	if s.parked.empty() && s.isSafe(s.written, s.keeping.sent) {
 		for _, t := range o.Timers {
 			s.stopTimer(t)
 			if !t.Cancel {
@@ -51,7 +52,7 @@ func (s *shard[M, R]) settle() {
 		}
 		return
 	}
-	p := park{end: s.written, due: now.Add(s.host.options.CommitTimeout), replies: append([]Reply(nil), o.Replies...)}
+	p := park{end: s.written, sent: s.keeping.sent, due: now.Add(s.host.options.CommitTimeout), replies: append([]Reply(nil), o.Replies...)}
 	for _, t := range o.Timers {
 		s.stopTimer(t)
 		if a := s.timers[t.Key]; !t.Cancel {
@@ -74,10 +75,9 @@ func (s *shard[M, R]) release() {
 		return
 	}
 	now := s.host.options.Clock.Now()
-	committed := s.log.HighWatermark()
 	for !s.parked.empty() {
 		p := s.parked.first()
-		late := p.end > committed
+		late := !s.isSafe(p.end, p.sent)
 		if late && now.Before(p.due) {
 			break
 		}

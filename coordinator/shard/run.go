@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -16,6 +17,9 @@ type shard[M Machine[R], R any] struct {
 	host      *Host[M, R]
 	partition int32
 	log       Log
+	// context ends with the shard.
+	context context.Context
+	cancel  context.CancelFunc
 
 	machine M
 	outcome Outcome[R]
@@ -23,6 +27,7 @@ type shard[M Machine[R], R any] struct {
 	batch   []byte
 	// written is the offset after the last batch that the machine has seen.
 	written int64
+	keeping keeping[R]
 	waiting map[Token]func(Reply)
 	timers  map[TimerKey]*armed
 	parked  queue
@@ -31,10 +36,18 @@ type shard[M Machine[R], R any] struct {
 }
 
 func newShard[M Machine[R], R any](h *Host[M, R], partition, leaderEpoch int32, log Log) *shard[M, R] {
+	ctx, cancel := context.WithCancel(context.Background())
 	return &shard[M, R]{
 		mailbox: mailbox[M, R]{wake: make(chan struct{}, 1), state: Loading, epoch: leaderEpoch},
 		host:    h, partition: partition, log: log, builder: record.NewBuilder(record.None, record.DefaultLevel),
+		context: ctx, cancel: cancel,
 	}
+}
+
+// end tells the goroutine to stop, and what it waits for too.
+func (s *shard[M, R]) end() {
+	s.cancel()
+	s.mailbox.end()
 }
 
 // keepOn reports whether this shard serves the given leadership: one that it knows,
@@ -74,7 +87,9 @@ func (s *shard[M, R]) run() {
 			refuse(l.queue, ErrNotCoordinator)
 			return
 		}
-		s.release()
+		if !s.lostStore() {
+			s.release()
+		}
 		for _, a := range l.expired {
 			s.expireTimer(a)
 		}
@@ -143,8 +158,46 @@ func (s *shard[M, R]) refused(token Token, err error) {
 	s.become(Loading)
 }
 
-// append writes the outcome's records as one batch and replays them.
+// append writes the outcome's records as one batch, but for those that the store
+// keeps, and replays them.
 func (s *shard[M, R]) append(now time.Time) error {
+	var kept []R
+	if s.host.options.Store != nil {
+		kept = s.setApart()
+	}
+	if len(s.outcome.Records) > 0 {
+		if err := s.appendToLog(now); err != nil {
+			return err
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	invariant.Check(!s.outcome.Transactional, "partition %d: the store knows no transactions", s.partition)
+	s.keep(kept)
+	for _, r := range kept {
+		s.machine.Replay(Origin{Offset: -1, ProducerID: record.NoProducerID, ProducerEpoch: record.NoProducerEpoch}, r)
+	}
+	return nil
+}
+
+// setApart takes out of the outcome's records those that the store keeps.
+func (s *shard[M, R]) setApart() (kept []R) {
+	logged := s.outcome.Records[:0]
+	for _, r := range s.outcome.Records {
+		if s.isKept(r) {
+			kept = append(kept, r)
+		} else {
+			logged = append(logged, r)
+		}
+	}
+	clear(s.outcome.Records[len(logged):])
+	s.outcome.Records = logged
+	return kept
+}
+
+// appendToLog writes records as one batch and replays them.
+func (s *shard[M, R]) appendToLog(now time.Time) error {
 	o := &s.outcome
 	s.builder.Reset()
 	from := Origin{ProducerID: record.NoProducerID, ProducerEpoch: record.NoProducerEpoch}
@@ -190,6 +243,7 @@ func (s *shard[M, R]) unload(err error) {
 		a.running = false
 	}
 	s.host.wheel.Stop(&s.overdue)
+	s.closeStore()
 	waiting := s.waiting
 	s.waiting, s.timers, s.parked = nil, nil, queue{}
 	for token, done := range waiting {

@@ -12,6 +12,8 @@
 // the log, or a commit fails, the machine is thrown away and made again from the
 // log. Who waits then is told ErrNotCoordinator and comes back.
 //
+// Where there is a Store, it has some of the records in place of the log.
+//
 // The package knows no groups and no transactions, opens no files and no sockets:
 // the partition is a Log, the bytes of a record are a Codec's.
 package shard
