@@ -86,14 +86,24 @@ func everyStrategy(perSecond float64) []chaos.Cell {
 // acknowledged may be lost, but under async where its leader changed; replicas end up
 // equal byte by byte; and another leads within three sessions.
 func TestChaosClusterRounds(t *testing.T) {
-	rounds(t, openChaos(t, cluster.Options{Seed: 1}), 1, often(10, 50))
+	const seed = 1
+	random := rand.New(rand.NewPCG(seed, 0x63686173))
+	rounds(t, openChaos(t, cluster.Options{Seed: seed}), random, choose(random, often(10, 50)))
 }
 
-func rounds(t *testing.T, r *chaos.Rig, seed uint64, count int) {
+// TestChaosClusterRoundsOnZooKeeper is a few of them with Apache ZooKeeper.
+func TestChaosClusterRoundsOnZooKeeper(t *testing.T) {
+	need(t, cluster.ZooKeeperScript, "scripts/install-zookeeper.sh")
+	const seed = 2
 	random := rand.New(rand.NewPCG(seed, 0x63686173))
-	var elected []time.Duration
-	var kinds []chaos.Kind
-	for len(kinds) < count { // the first ten are of every sort
+	kinds := []chaos.Kind{kindOf(t, "kill -9 the leader"), kindOf(t, "cut from brokers and ZooKeeper the leader")}
+	rounds(t, openChaos(t, cluster.Options{Seed: seed, Zookeeper: cluster.Real}), random, append(kinds, choose(random, often(0, 10))...))
+}
+
+// choose takes faults until there are enough: the first ten are of every sort, all are
+// there before one is there again, and the order is by chance.
+func choose(random *rand.Rand, count int) (kinds []chaos.Kind) {
+	for len(kinds) < count {
 		all := chaos.Kinds()
 		some := min(len(all), count-len(kinds))
 		if some < len(all) && len(kinds) > 0 {
@@ -102,6 +112,22 @@ func rounds(t *testing.T, r *chaos.Rig, seed uint64, count int) {
 		kinds = append(kinds, all[:some]...)
 	}
 	random.Shuffle(len(kinds), func(i, k int) { kinds[i], kinds[k] = kinds[k], kinds[i] })
+	return kinds
+}
+
+func kindOf(t *testing.T, name string) chaos.Kind {
+	t.Helper()
+	for _, k := range chaos.Kinds() {
+		if k.String() == name {
+			return k
+		}
+	}
+	t.Fatalf("no fault is called %q", name)
+	return chaos.Kind{}
+}
+
+func rounds(t *testing.T, r *chaos.Rig, random *rand.Rand, kinds []chaos.Kind) {
+	var elected []time.Duration
 	var acked int64
 	for i, kind := range kinds {
 		t.Run(fmt.Sprintf("%02d %s", i+1, strings.ReplaceAll(kind.String(), " the ", " ")), func(t *testing.T) {
@@ -126,6 +152,6 @@ func rounds(t *testing.T, r *chaos.Rig, seed uint64, count int) {
 	slices.Sort(elected)
 	if len(elected) > 0 && !t.Failed() {
 		t.Logf("%d rounds, %d records acknowledged on isr, none lost; another leader, %d times: p50 %s, p95 %s, at most %s",
-			count, acked, len(elected), elected[len(elected)/2], elected[len(elected)*95/100], elected[len(elected)-1])
+			len(kinds), acked, len(elected), elected[len(elected)/2], elected[len(elected)*95/100], elected[len(elected)-1])
 	}
 }

@@ -111,6 +111,24 @@ func (r *Rig) Controller(ctx context.Context) (int32, error) {
 	}
 }
 
+// ControllerOf is the broker that one knows to be in office.
+func (r *Rig) ControllerOf(ctx context.Context, broker int32) (int32, error) {
+	s, err := r.State()
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range s.Brokers {
+		if b.Broker == broker {
+			told, err := b.Ask(ctx)
+			if err != nil {
+				return 0, err
+			}
+			return told.Controller, nil
+		}
+	}
+	return 0, fmt.Errorf("no broker %d", broker)
+}
+
 // wait waits; false where ctx ended before.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
