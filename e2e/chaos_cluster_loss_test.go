@@ -296,3 +296,29 @@ func TestChaosClusterCutOffLeader(t *testing.T) {
 	}
 	judge(t, settled(t, trial), loses, loses, loses, keeps, keeps)
 }
+
+// TestChaosClusterQuorumInMemory has a majority acknowledge, cuts the power of one of it
+// and pauses the other (R27): the rest elects among themselves. Without syncs the one
+// that came back knows nothing of what it had promised to keep.
+func TestChaosClusterQuorumInMemory(t *testing.T) {
+	r := lossy(t, cluster.Options{Record: true})
+	for _, c := range []struct {
+		flush  string
+		expect bool
+	}{{"os", loses}, {"batch", keeps}} {
+		trial := begin(t, r, 1, chaos.Cell{Name: "quorum-" + c.flush, Strategy: "quorum", Acks: "all", PerSecond: 2000, Topic: map[string]string{"storage.flush": c.flush}})
+		leader, epoch := trial.Leader(0)
+		follower, cut := r.Others(leader)[0], r.Others(leader)[1]
+		for _, other := range r.Others(cut) {
+			must(t, r.Cut(t.Context(), proxy.Broker(cut), proxy.Broker(other), false, 0))
+		}
+		more(t, trial, 0, 1000)
+		must(t, r.CutPower(t.Context(), follower, 2, "sector"))
+		must(t, r.Pause(leader))
+		must(t, r.Heal(t.Context()))
+		must(t, r.Restart(t.Context(), follower))
+		newLeader(t, trial, 0, epoch)
+		more(t, trial, 0, 1000)
+		judge(t, settled(t, trial), c.expect)
+	}
+}

@@ -97,6 +97,9 @@ func (r *Rig) client(o ...kgo.Opt) (*kgo.Client, error) {
 	return c, nil
 }
 
+// Client connects to the cluster; the caller closes it.
+func (r *Rig) Client() (*kgo.Client, error) { return r.client() }
+
 // Controller is the broker in office as most brokers that run know it; an error where
 // nobody is, or nobody tells, until ctx ends.
 func (r *Rig) Controller(ctx context.Context) (int32, error) {

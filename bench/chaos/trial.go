@@ -130,6 +130,9 @@ func (t *Trial) Leader(cell int) (broker, epoch int32) {
 	return who.leader, epoch
 }
 
+// Topic is the name of a cell's topic.
+func (t *Trial) Topic(cell int) string { return t.cells[cell].topic }
+
 // Acked is how many records of a cell have been acknowledged so far.
 func (t *Trial) Acked(cell int) int64 { return t.cells[cell].acked.Load() }
 
