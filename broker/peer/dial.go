@@ -13,6 +13,10 @@ func dialTCP(from string) func(context.Context, Broker) (net.Conn, error) {
 		d.LocalAddr = &net.TCPAddr{IP: ip}
 	}
 	return func(ctx context.Context, to Broker) (net.Conn, error) {
-		return d.DialContext(ctx, "tcp", net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))))
+		conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))))
+		if err != nil {
+			return nil, err
+		}
+		return newPatient(conn), nil
 	}
 }
