@@ -274,6 +274,30 @@ func TestLeaseNeedsNews(t *testing.T) {
 	poll(false)
 }
 
+// TestLeaseOfTheGrantedSession: a server that grants less than was asked for ends the
+// session earlier, and the lease with it.
+func TestLeaseOfTheGrantedSession(t *testing.T) {
+	s := startServer(t)
+	asked := time.Hour
+	c := connect(t, s, Options{SessionTimeout: asked})
+	l := c.Lease()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for !l.Holds() {
+		if ctx.Err() != nil {
+			t.Fatal("the lease never holds")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	granted := c.SessionTimeout()
+	if granted <= 0 || granted >= asked {
+		t.Fatalf("granted are %v of %v", granted, asked)
+	}
+	if until := time.Duration(l.until.Load()); until > time.Since(l.base)+granted*2/3 {
+		t.Errorf("the lease runs until %v and the session is of %v", until, granted)
+	}
+}
+
 // FuzzAdminNodes: what anybody may write is read without harm.
 func FuzzAdminNodes(f *testing.F) {
 	f.Add([]byte(`{"version":1,"partitions":[{"topic":"T","partition":0,"replicas":[2,3]}]}`))

@@ -21,7 +21,7 @@ import (
 func (c *Client) RegisterBroker(ctx context.Context, b Broker) (epoch int64, err error) {
 	path := brokerPath(b.ID)
 	content := encodeBroker(b)
-	deadline := time.Now().Add(c.o.SessionTimeout + c.o.SessionTimeout/2)
+	deadline := time.Now().Add(c.SessionTimeout() * 3 / 2)
 	for {
 		session := c.Session()
 		c.mu.Lock()

@@ -19,6 +19,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -52,6 +53,8 @@ type Client struct {
 	chroot string
 	o      Options
 	log    *slog.Logger
+
+	granted atomic.Int64 // the session timeout in nanoseconds that the server granted; 0 before
 
 	ctx    context.Context // ends at Close; watchers live under it
 	cancel context.CancelFunc
@@ -109,7 +112,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	// come by callback and only say that there is something to look at.
 	conn, _, err := zk.Connect(servers, o.SessionTimeout,
 		zk.WithEventCallback(c.sessionEvent), zk.WithLogInfo(false),
-		zk.WithLogger(libraryLogger{o.Logger}), zk.WithDialer(o.Dialer), zk.WithMaxBufferSize(8<<20))
+		zk.WithLogger(libraryLogger{o.Logger}), zk.WithDialer(c.dial), zk.WithMaxBufferSize(8<<20))
 	if err != nil {
 		c.cancel()
 		return nil, fmt.Errorf("connect to %s: %w", strings.Join(o.Servers, ","), err)

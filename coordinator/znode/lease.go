@@ -20,7 +20,7 @@ type Lease struct {
 func (l *Lease) Holds() bool { return int64(time.Since(l.base)) < l.until.Load() }
 
 // Lease is the Client's lease, which is kept from the first call on until the Client is
-// closed: it runs for two thirds of the session's timeout from the sending of the last
+// closed: it runs for two thirds of the granted session timeout from the sending of the last
 // request that was answered, and is renewed every sixth.
 func (c *Client) Lease() *Lease {
 	c.mu.Lock()
@@ -33,15 +33,14 @@ func (c *Client) Lease() *Lease {
 	if c.closed {
 		return l
 	}
-	timeout := c.o.SessionTimeout
 	c.work.Go(func() {
 		for {
 			sent := time.Since(l.base)
 			session := c.Session()
 			if _, _, err := c.conn.Exists(c.path(controllerPath)); err == nil && session.Connected && c.Session().ID == session.ID {
-				l.until.Store(int64(sent + timeout*2/3))
+				l.until.Store(int64(sent + c.SessionTimeout()*2/3))
 			}
-			t := time.NewTimer(timeout / 6)
+			t := time.NewTimer(c.SessionTimeout() / 6)
 			select {
 			case <-t.C:
 			case <-c.ctx.Done():

@@ -1,0 +1,52 @@
+package znode
+
+import (
+	"encoding/binary"
+	"net"
+	"time"
+)
+
+// The server says in its first answer on a connection how long the session lasts, which
+// need not be what was asked for. The library keeps it to itself, so it is read on its way.
+
+// connectAnswer is the length of the answer's beginning: frame length, protocol version
+// and session timeout in milliseconds, four bytes each.
+const connectAnswer = 12
+
+// granting is a connection that tells the session timeout the server grants.
+type granting struct {
+	net.Conn
+	seen    [connectAnswer]byte
+	n       int
+	granted func(time.Duration)
+}
+
+// Read implements net.Conn. The library reads with one goroutine.
+func (g *granting) Read(b []byte) (int, error) {
+	n, err := g.Conn.Read(b)
+	if g.n < connectAnswer {
+		if g.n += copy(g.seen[g.n:], b[:n]); g.n == connectAnswer {
+			if ms := int32(binary.BigEndian.Uint32(g.seen[8:])); ms > 0 { // else the session is over
+				g.granted(time.Duration(ms) * time.Millisecond)
+			}
+		}
+	}
+	return n, err
+}
+
+func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	conn, err := c.o.Dialer(network, address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &granting{Conn: conn, granted: func(d time.Duration) { c.granted.Store(int64(d)) }}, nil
+}
+
+// SessionTimeout is how long the server keeps the session without hearing of it; what was
+// asked for, before it said so.
+func (c *Client) SessionTimeout() time.Duration {
+	if d := c.granted.Load(); d > 0 {
+		return time.Duration(d)
+	}
+	return c.o.SessionTimeout
+}
