@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -134,7 +135,8 @@ func (a *admin) close() error {
 	return nil
 }
 
-// leaders waits until every partition has a leader and returns their addresses.
+// leaders waits until every partition has a leader that serves it and returns their
+// addresses. Other brokers may hear of a leader before it does itself.
 func (a *admin) leaders(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -153,12 +155,15 @@ func (a *admin) leaders(ctx context.Context) ([]string, error) {
 				leaders = append(leaders, address)
 			}
 		}
+		var unserved error
 		if len(leaders) == a.partitions {
-			return leaders, nil
+			if _, unserved = a.ends(ctx); unserved == nil {
+				return leaders, nil
+			}
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%d of %d partitions of %s have a leader: %w", len(leaders), a.partitions, a.topic, ctx.Err())
+			return nil, errors.Join(fmt.Errorf("%d of %d partitions of %s have a leader: %w", len(leaders), a.partitions, a.topic, ctx.Err()), unserved)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
