@@ -70,14 +70,16 @@ func outdated(err error) bool { return errors.Is(err, commitlog.ErrInvalidProduc
 
 // WriteMarkers writes markers into the partitions that this broker leads, and calls
 // done once with an error, or none, for each partition of each marker, when those that
-// were written are committed or could not be in time.
+// were written are committed or could not be in time. done has a goroutine of its own:
+// whoever wakes the last marker holds its waiter, which the next append to the
+// partition, by done, would wait for.
 func (c *Coordinator) WriteMarkers(markers []Marker, done func([][]error)) {
 	errs := make([][]error, len(markers))
 	left := new(atomic.Int32)
 	left.Store(1)
 	finish := func() {
-		if left.Add(-1) == 0 {
-			done(errs)
+		if left.Add(-1) == 0 && !c.inBackground(func(context.Context) { done(errs) }) {
+			done(errs) // nothing is appended any more
 		}
 	}
 	for i := range markers {

@@ -308,6 +308,36 @@ func TestAnotherTermCarriesOn(t *testing.T) {
 	}
 }
 
+// TestMarkersOneAfterAnother: who is told that markers are written may write the next
+// ones into the same partition, whoever moved its high watermark.
+func TestMarkersOneAfterAnother(t *testing.T) {
+	h := newHost(t)
+	state := replica.State{Topic: "t", TopicID: [16]byte{2}, Leader: 1, PartitionEpoch: 1, Replicas: []int32{1, 2}, ISR: replica.Members(1, 2)}
+	if err := h.o.Replicas.Apply([]replica.State{state}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	marker := func(id int64) []Marker {
+		return []Marker{{ProducerID: id, Partitions: []txn.Partition{{Topic: "t", Index: 0}}}}
+	}
+	second := make(chan error, 1)
+	h.WriteMarkers(marker(1), func([][]error) {
+		h.WriteMarkers(marker(2), func(errs [][]error) { second <- errs[0][0] })
+	})
+	state.PartitionEpoch, state.ISR = 2, replica.Members(1) // broker 2 is waited for no more
+	applied := make(chan error, 1)
+	go func() { applied <- h.o.Replicas.Apply([]replica.State{state}).Err() }()
+	for _, c := range []chan error{applied, second} {
+		select {
+		case err := <-c:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("who wakes the first marker waits for itself")
+		}
+	}
+}
+
 // TestQuestions go to the coordinator, wherever it is.
 func TestQuestions(t *testing.T) {
 	h := newHost(t)
