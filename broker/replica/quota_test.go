@@ -13,7 +13,9 @@ func TestLeaderThrottle(t *testing.T) {
 	h := newHost(t, vfs.NewMem(), "/a")
 	rates := Rates{Leader: 1000}
 	h.o.ThrottleRates = func() Rates { return rates }
-	h.set("t", func(c *TopicConfig) { c.LeaderThrottled = func(partition, broker int32) bool { return partition == 0 && broker == 1 } })
+	h.set("t", func(c *TopicConfig) {
+		c.LeaderThrottled = func(partition, broker int32) bool { return partition == 0 && broker == 1 }
+	})
 	h.open()
 	defer h.close()
 	var states []State
