@@ -29,6 +29,7 @@ import (
 	"tidemark/coordinator/znode"
 	"tidemark/engines"
 	"tidemark/internal/clock"
+	"tidemark/internal/trace"
 	"tidemark/internal/vfs"
 	"tidemark/replication"
 	strategies "tidemark/replication/catalog"
@@ -61,6 +62,7 @@ type Broker struct {
 	view    *metadata.Cache
 	ready   atomic.Bool
 
+	trace      *trace.Recording // nil while tracing is off
 	listener   net.Listener
 	telemetry  *telemetry
 	zookeeper  *zkserver.Server // nil unless embedded
@@ -124,6 +126,7 @@ type part struct {
 // nothing is left running. ctx bounds the start only.
 func (b *Broker) Start(ctx context.Context) error {
 	parts := []part{
+		{"trace", b.startTrace},
 		{"listener", b.startListener},
 		{"metrics", b.startTelemetry},
 		{"embedded metadata store", b.startZookeeper},

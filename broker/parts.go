@@ -85,6 +85,7 @@ func (b *Broker) connectZookeeper(ctx context.Context) (undo, error) {
 	var err error
 	b.client, err = znode.Connect(ctx, znode.Options{
 		Servers: servers, Chroot: c.ZookeeperChroot, SessionTimeout: c.ZookeeperSessionTimeout, Logger: b.o.Logger,
+		Trace: b.trace.Tracer(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w (is zookeeper.connect right? without it the embedded metadata store is used)", err)
@@ -150,6 +151,7 @@ func (b *Broker) replicaOptions() replica.Options {
 		ELR:                             c.Replication.EligibleLeaders,
 		ISR:                             b.proposals,
 		Leaders:                         b.pool,
+		Trace:                           b.trace.Tracer(),
 		ThrottleRates: func() replica.Rates {
 			r := b.configs.Broker().Replication
 			return replica.Rates{Leader: r.LeaderThrottle, Follower: r.FollowerThrottle}
@@ -246,7 +248,8 @@ func (b *Broker) startController(ctx context.Context) (undo, error) {
 	control := peer.NewPool(b.peerOptions())
 	b.controller = controller.New(controller.Options{
 		Client: b.client, BrokerID: c.BrokerID, Clock: b.o.Clock, Logger: b.o.Logger,
-		Sink: b.orders, Peers: &peers{self: c.BrokerID, orders: b.orders, pool: control}, Replication: b.strategyOf,
+		Trace: b.trace.Tracer(),
+		Sink:  b.orders, Peers: &peers{self: c.BrokerID, orders: b.orders, pool: control}, Replication: b.strategyOf,
 		AutoRebalance: c.Leadership.Rebalance, ImbalanceInterval: c.Leadership.RebalanceInterval,
 		ImbalancePercent: int(c.Leadership.ImbalancePercent), RequestTimeout: c.Leadership.SocketTimeout,
 	})

@@ -93,6 +93,9 @@ type Server struct {
 // New returns a server that serves until Close.
 func New(o Options) *Server {
 	s := &Server{o: o, table: table, purgatory: purgatory.New(o.Clock)}
+	if o.Replicas.Traced() {
+		s.purgatory.Observe = observeWaiting
+	}
 	s.creations = newCreations(s)
 	return s
 }

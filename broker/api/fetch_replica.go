@@ -29,7 +29,7 @@ func (f *fetch) tellLeaders() {
 		}
 		f.told[i] = part.partition.FetchAsReplica(&replica.ReplicaFetch{
 			Replica: f.replica, BrokerEpoch: f.brokerEpoch, Dir: dir,
-			LeaderEpoch: part.read.LeaderEpoch, Offset: part.read.Offset, LastEpoch: part.lastEpoch,
+			LeaderEpoch: part.read.LeaderEpoch, Offset: part.read.Offset, LastEpoch: part.lastEpoch, Correlation: f.call.header.CorrelationID,
 		})
 		if part.err = f.told[i].Err; part.err == replica.ErrUnknownReplica {
 			part.err = replica.ErrNotLeader // as Kafka answers a fetcher that is no replica

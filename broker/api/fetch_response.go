@@ -30,6 +30,9 @@ func (f *fetch) respond() *wire.Response {
 			w.Topic(part.topic, part.id, int(part.siblings))
 		}
 		answer := f.answer(i, left, empty)
+		if f.replica >= 0 && part.partition != nil && part.partition.Traced() {
+			f.traceAnswer(part, &answer)
+		}
 		if answer.Records != nil {
 			left = max(left-answer.Records.Len(), 0)
 			empty = false

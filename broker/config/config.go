@@ -90,6 +90,8 @@ type Broker struct {
 	// SocketSendBufferBytes and SocketReceiveBufferBytes size the kernel's
 	// buffers; -1 leaves them to the kernel.
 	SocketSendBufferBytes, SocketReceiveBufferBytes int32
+	// TraceDir is trace.dir; empty for no trace.
+	TraceDir string
 	// BindAddress is socket.bind.address; empty leaves it to the system.
 	BindAddress string
 	// LoopbackCongestion is the congestion control of connections within this

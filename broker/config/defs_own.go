@@ -52,6 +52,8 @@ var ownDefs = []Def{
 		"How long a request that has begun to arrive may take, plus a second per 256 KiB of it.", lasting(time.Millisecond), own),
 	broker("socket.loopback.congestion.control", func(b *Broker) *string { return &b.LoopbackCongestion }, text, loopback.Unpaced,
 		"TCP congestion control of connections within this machine, if the kernel has it: one that paces, as bbr does, has nothing to pace for there and costs much. Empty leaves them the system's; other connections always have that.", nil, own),
+	broker("trace.dir", func(b *Broker) *string { return &b.TraceDir }, text, "",
+		"Directory where the broker writes what happens inside it, to trace-<broker.id>.jsonl (docs/formats/trace.md); empty for none. `tidemark log trace` reads it. The flag --trace sets it.", nil, own),
 	broker("socket.write.timeout.ms", func(b *Broker) *time.Duration { return &b.WriteTimeout }, millis, "30000",
 		"How long a client may take to read a response, plus a second per 256 KiB of it.", lasting(time.Millisecond), own),
 }

@@ -109,7 +109,7 @@ func (p *Pool) AddPartitionsToTxn(ctx context.Context, broker int32, r AddPartit
 func (p *Pool) Fetch(ctx context.Context, leader int32, fetcher int, r FetchRequest) (*FetchResponse, error) {
 	resp := fetchResponses.Get().(*FetchResponse)
 	err := p.exchange(ctx, leader, purpose{fetches, fetcher}, p.o.FetchTimeout, exchange{
-		request: "Fetch",
+		request: "Fetch", correlation: r.Correlation,
 		encode: func(to []byte, correlation int32) []byte {
 			return r.appendFrame(to, p.o.ClientID, correlation)
 		},

@@ -18,6 +18,9 @@ type FetchRequest struct {
 	// MaxBytes bounds the records of the response.
 	MaxWaitMs, MinBytes, MaxBytes int32
 	Partitions                    []FetchPartition
+	// Correlation is the request's correlation id, for who tells requests of several
+	// connections apart; 0 leaves it to the connection.
+	Correlation int32
 }
 
 // FetchPartition is one partition of a FetchRequest.

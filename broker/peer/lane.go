@@ -29,6 +29,8 @@ type lane struct {
 // exchange is one request and its answer.
 type exchange struct {
 	request string
+	// correlation is the id of the request, where it is not the lane's to choose.
+	correlation int32
 	// encode appends the frame of the request.
 	encode func(to []byte, correlation int32) []byte
 	// into is the memory that the answer is read into; nil is the lane's own.
@@ -170,6 +172,9 @@ func (l *lane) converse(ctx context.Context, x exchange) (sent bool, err error) 
 		}
 	}()
 	l.correlation++
+	if x.correlation != 0 {
+		l.correlation = x.correlation
+	}
 	l.out = x.encode(l.out[:0], l.correlation)
 	n, err := conn.Write(l.out)
 	if err != nil {

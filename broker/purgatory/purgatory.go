@@ -34,6 +34,10 @@ type Operation interface {
 type Purgatory struct {
 	wheel  *timer.Wheel
 	parked atomic.Int64
+	// Observe, where it is not nil, is called for each operation that is parked, and
+	// what it returns, where that is not nil, when the operation has ended: with
+	// "completed", "expired" or "cancelled". It is set before the first Park.
+	Observe func(op Operation, d time.Duration) (ended func(how string))
 }
 
 // New returns an empty purgatory whose deadlines are exact to a millisecond.
@@ -72,7 +76,8 @@ type Waiter struct {
 	mu      sync.Mutex // held while a method of op runs
 	ended   bool
 	stop    func() bool // of CancelWith; nil for none
-	first   [1]watch    // room for the common case, one key
+	tell    func(how string)
+	first   [1]watch // room for the common case, one key
 	watches []watch
 }
 
@@ -87,6 +92,9 @@ func (p *Purgatory) Park(op Operation, d time.Duration, keys ...*Key) *Waiter {
 		w.watches = make([]watch, 0, len(keys))
 	}
 	p.parked.Add(1)
+	if p.Observe != nil {
+		w.tell = p.Observe(op, d)
+	}
 	w.mu.Lock()
 	for _, k := range keys {
 		w.watches = append(w.watches, watch{key: k, waiter: w})
@@ -102,7 +110,7 @@ func (p *Purgatory) Park(op Operation, d time.Duration, keys ...*Key) *Waiter {
 
 // Cancel drops the operation if it has not ended; it may be called at any time
 // and more than once.
-func (w *Waiter) Cancel() { w.end(Operation.Cancel) }
+func (w *Waiter) Cancel() { w.end(Operation.Cancel, "cancelled") }
 
 // CancelWith passes Cancel to register, which calls it when the client goes away
 // or at once if it has gone, and calls what register returns once the operation
@@ -118,9 +126,9 @@ func (w *Waiter) CancelWith(register func(cancel func()) (stop func() bool)) {
 	w.stop = stop
 }
 
-func (w *Waiter) expire() { w.end(Operation.Expire) }
+func (w *Waiter) expire() { w.end(Operation.Expire, "expired") }
 
-func (w *Waiter) end(how func(Operation)) {
+func (w *Waiter) end(how func(Operation), name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
@@ -129,6 +137,9 @@ func (w *Waiter) end(how func(Operation)) {
 	w.unlink()
 	how(w.op)
 	w.op = nil
+	if w.tell != nil {
+		w.tell(name)
+	}
 }
 
 // try asks the operation whether it can complete now.
@@ -140,6 +151,9 @@ func (w *Waiter) try() {
 	}
 	w.unlink()
 	w.op = nil
+	if w.tell != nil {
+		w.tell("completed")
+	}
 }
 
 // unlink takes the waiter off every list. mu is held.

@@ -127,6 +127,9 @@ func (p *Partition) become(s *State) error {
 	}
 	p.copies = len(s.Replicas) > 1
 	p.tellSynced()
+	if p.traced != nil && s.LeaderEpoch > before.LeaderEpoch && s.LeaderEpoch >= before.FencedEpoch {
+		p.traced.heard(s)
+	}
 	p.step(&ev)
 	p.leaveFetcher()
 	p.publish(s, &before)

@@ -49,6 +49,7 @@ func (m *Manager) partitionOn(t *Topic, index int32, f *foundLog) (*Partition, e
 		return nil, err
 	}
 	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, manager: m, strategy: spec.Name, fetcherHash: fetcherHash(ID{Topic: t.Name, Partition: index}), dir: f.dir, log: f.log, acked: acked, background: &m.background}
+	p.beginTrace()
 	p.flush.group = f.dir.device.flusher.Join(p.syncGroup)
 	p.flush.tell = f.dir.device.answers.Join(func() { p.synced(nil) })
 	p.lead.Store(&leadership{leader: replication.NoBroker, epoch: replication.NoEpoch, partitionEpoch: replication.NoEpoch, since: replication.NoEpoch})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark/broker/peer"
+	"tidemark/internal/trace"
 )
 
 // fetcher asks one leader for many partitions, one request at a time, in turn: who
@@ -42,12 +43,17 @@ type asked struct {
 	notBefore time.Time
 	failures  int
 	failure   string
+
+	// What was last told of its requests; of the goroutine alone.
+	said fetchAnswered
+	pace trace.Pace
 }
 
 // turn is a question under way.
 type turn struct {
 	asked      *asked
 	generation uint64
+	request    trace.ID // its event, if there is one
 }
 
 // enter puts the question in the place of an earlier one.
@@ -138,9 +144,20 @@ func (f *fetcher) next() bool {
 			}
 			f.request.ReplicaID, f.request.BrokerEpoch = f.m.o.BrokerID, f.m.brokerEpoch()
 			f.request.MaxWaitMs, f.request.MinBytes, f.request.MaxBytes = int32(wait.Milliseconds()), o.MinBytes, o.ResponseMaxBytes
+			f.request.Correlation = f.correlation.Add(1)
+			f.trace()
 			return true
 		}
 		f.pause(due)
+	}
+}
+
+// trace tells of the requests.
+func (f *fetcher) trace() {
+	for i := range f.turn {
+		if t := &f.turn[i]; t.asked.p.traced != nil {
+			t.request = t.asked.request(&f.request.Partitions[i], f.request.Correlation)
+		}
 	}
 }
 
@@ -169,7 +186,7 @@ func (f *fetcher) collect(now time.Time) (paused bool, due time.Duration) {
 			due = min(due, wait)
 		default:
 			f.request.Partitions = append(f.request.Partitions, a.question)
-			f.turn = append(f.turn, turn{a, a.generation})
+			f.turn = append(f.turn, turn{asked: a, generation: a.generation})
 		}
 	}
 	return paused, due
@@ -208,7 +225,7 @@ func (f *fetcher) took(r *peer.FetchResponse, err error) {
 		if quota := f.turn[i].asked.p.fetchQuota(); quota != nil {
 			quota.note(int64(len(a.Records)))
 		}
-		if failure := f.turn[i].asked.p.fetched(f.turn[i].generation, q, a); failure != "" {
+		if failure := f.turn[i].asked.p.fetched(f.turn[i].generation, f.turn[i].request, q, a); failure != "" {
 			f.failed(f.turn[i].asked, failure)
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tidemark/broker/peer"
@@ -66,6 +67,8 @@ type fetchers struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	// correlation numbers the requests of all.
+	correlation atomic.Int32
 
 	mu     sync.Mutex
 	byName map[fetcherName]*fetcher

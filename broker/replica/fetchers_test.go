@@ -12,6 +12,7 @@ import (
 	"tidemark/broker/peer"
 	"tidemark/broker/purgatory"
 	"tidemark/internal/clock"
+	"tidemark/internal/trace"
 	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
 	"tidemark/protocol/wire"
@@ -272,7 +273,7 @@ func TestFollowingAllocatesNothing(t *testing.T) {
 		q.FetchOffset = p.LogEndOffset()
 		record.Batch(batch).SetBaseOffset(q.FetchOffset)
 		a.Records, a.HighWatermark = batch, q.FetchOffset
-		if failure := p.fetched(p.following.generation, &q, &a); failure != "" {
+		if failure := p.fetched(p.following.generation, trace.ID{}, &q, &a); failure != "" {
 			t.Fatal(failure)
 		}
 	}

@@ -146,6 +146,9 @@ func (p *Partition) synced(err error) {
 		p.flush.again.Store(vfs.IsFull(err))
 	}
 	p.stepping.Lock()
+	if p.traced != nil {
+		p.traced.synced(err)
+	}
 	p.tellSynced()
 	p.unlock()
 	p.Changed.Wake()

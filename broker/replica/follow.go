@@ -2,6 +2,7 @@ package replica
 
 import (
 	"tidemark/broker/peer"
+	"tidemark/internal/trace"
 	"tidemark/protocol/record"
 	"tidemark/replication"
 )
@@ -56,9 +57,9 @@ func (p *Partition) leaveFetcher() {
 }
 
 // fetched tells the machine what the leader answered to the question of that
-// generation. It returns why nothing came of it; "" where something did, or where
+// generation, whose event request is. It returns why nothing came of it; "" where something did, or where
 // the question was an old one.
-func (p *Partition) fetched(generation uint64, q *peer.FetchPartition, a *peer.FetchedPartition) (failure string) {
+func (p *Partition) fetched(generation uint64, request trace.ID, q *peer.FetchPartition, a *peer.FetchedPartition) (failure string) {
 	why, known := peer.Failure(a.ErrorCode)
 	if !known {
 		return a.ErrorCode.String()
@@ -70,6 +71,10 @@ func (p *Partition) fetched(generation uint64, q *peer.FetchPartition, a *peer.F
 		return ""
 	}
 	f.records, f.failure = a.Records, ""
+	if p.traced != nil {
+		p.traced.flush()
+		p.traced.cause = request
+	}
 	p.step(&replication.Event{
 		Kind: replication.FetchResponse, Now: p.manager.now(), Broker: f.leader, LeaderEpoch: q.LeaderEpoch, Offset: q.FetchOffset,
 		Failure: why, HighWatermark: a.HighWatermark, LogStart: a.LogStartOffset, LogEnd: a.LastStableOffset,

@@ -33,7 +33,8 @@ type driven struct {
 	controlDue int32
 
 	following following
-	proposals uint64 // numbers them; an outcome of another than the last is old
+	traced    *traced // nil while tracing is off
+	proposals uint64  // numbers them; an outcome of another than the last is old
 	fencing   fencing
 }
 
@@ -92,6 +93,9 @@ func (p *Partition) step(ev *replication.Event) {
 		p.do(&p.effects[i])
 	}
 	p.effects = p.effects[:from]
+	if from == 0 && p.traced != nil {
+		p.traced.settle()
+	}
 }
 
 // tell is step for those who hold no lock; whoever waits looks again.
@@ -117,6 +121,9 @@ func (p *Partition) do(e *replication.Effect) {
 	case replication.SetHighWatermark:
 		p.hw.Store(e.Offset)
 		p.changed = true
+		if p.traced != nil {
+			p.traced.highWatermark(e)
+		}
 	case replication.AckLeader:
 		p.ackedLeader.Store(e.Offset)
 		p.changed = true
@@ -163,6 +170,9 @@ func (p *Partition) do(e *replication.Effect) {
 func (p *Partition) grown(end int64, leaderEpoch int32) (told bool) {
 	if end <= p.end.Load() {
 		return false
+	}
+	if p.traced != nil {
+		p.traced.append(p.end.Load(), end, leaderEpoch)
 	}
 	p.end.Store(end)
 	p.growth.Kind, p.growth.Offset, p.growth.RecordEpoch = replication.Appended, end, leaderEpoch
@@ -213,6 +223,9 @@ func (p *Partition) tick() {
 		return
 	}
 	p.stepping.Lock()
+	if p.traced != nil {
+		p.traced.flush()
+	}
 	if p.controlDue == l.epoch && p.lead.Load() == l {
 		p.appendControl(&replication.Effect{LeaderEpoch: l.epoch})
 	}
@@ -285,6 +298,9 @@ func (p *Partition) cut(e *replication.Effect, cut func(int64) error) {
 	p.end.Store(end)
 	lower(p.acked.cell, uint64(end))
 	p.following.lowered = p.dir.lower(p)
+	if p.traced != nil {
+		p.traced.truncated(before, end, e.Why)
+	}
 	p.manager.o.Logger.Info("log was truncated", "partition", p.ID().String(), "from", before, "to", end, "why", e.Why.String())
 	p.step(&replication.Event{Kind: replication.Truncated, Offset: end, LogStart: start})
 }

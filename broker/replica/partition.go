@@ -41,6 +41,8 @@ type Partition struct {
 
 	mu   sync.RWMutex               // held to write by whoever changes who leads
 	lead atomic.Pointer[leadership] // written under stepping
+	// leaving: nothing is appended here any more; guarded by mu.
+	leaving bool
 
 	stepping sync.Mutex // guards driven, and writing what follows
 	driven
@@ -157,9 +159,11 @@ func (p *Partition) appendBy(callerEpoch int32, acks int16, write func(leaderEpo
 	return info, p.appended(l, &info), nil
 }
 
-// admitted says why a leader may not append now.
+// admitted says why a leader may not append now; mu is held.
 func (p *Partition) admitted(acks int16) error {
 	switch {
+	case p.leaving:
+		return ErrNotLeader
 	case acks == AckAll && !p.admits.Load():
 		return ErrNotEnoughReplicas
 	case !p.manager.leased():

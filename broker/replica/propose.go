@@ -10,6 +10,9 @@ import (
 // counts for good, which is safe.
 func (p *Partition) propose(e *replication.Effect) {
 	p.proposals++
+	if p.traced != nil {
+		p.traced.isr("proposed", e.Members, e.PartitionEpoch, e.Why.String())
+	}
 	if p.manager.o.ISR == nil {
 		return
 	}
@@ -35,6 +38,9 @@ func (p *Partition) proposed(q *Proposal, number uint64, o Outcome) {
 func (p *Partition) settle(q *Proposal, o *Outcome) {
 	if o.Refusal == 0 && (o.Leader != p.self || o.LeaderEpoch != q.LeaderEpoch) {
 		o.Refusal = replication.StaleState // Written, and then somebody else was elected.
+	}
+	if p.traced != nil {
+		p.traced.settled(q, o)
 	}
 	if o.Refusal != 0 {
 		p.step(&replication.Event{

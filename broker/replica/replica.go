@@ -22,6 +22,7 @@ import (
 	"tidemark/commitlog/checkpoint"
 	"tidemark/engines"
 	"tidemark/internal/clock"
+	"tidemark/internal/trace"
 	"tidemark/internal/vfs"
 	"tidemark/replication"
 )
@@ -150,6 +151,8 @@ type Options struct {
 	// likewise.
 	Leaders Leaders
 	Fetch   FetchOptions
+	// Trace takes the events of partitions; nil is off.
+	Trace *trace.Tracer
 	// ThrottleRates returns the present rates of throttled replicas; nil is no bound.
 	// It is asked often and must not block.
 	ThrottleRates func() Rates

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"tidemark/commitlog"
+	"tidemark/internal/trace"
 	"tidemark/replication"
 )
 
@@ -17,6 +18,8 @@ type ReplicaFetch struct {
 	// that; replication.NoEpoch is not checked.
 	Offset    int64
 	LastEpoch int32
+	// Correlation is the id of the request, for traces.
+	Correlation int32
 }
 
 // ReplicaAnswer is what a follower is told beside records.
@@ -61,6 +64,9 @@ func (p *Partition) FetchAsReplica(f *ReplicaFetch) ReplicaAnswer {
 		return a
 	}
 	p.stepping.Lock()
+	if p.traced != nil {
+		p.traced.asked = trace.Request{Broker: f.Replica, Correlation: f.Correlation}
+	}
 	p.step(&replication.Event{
 		Kind: replication.FollowerFetched, Now: p.manager.now(), Broker: f.Replica, BrokerEpoch: f.BrokerEpoch, Dir: f.Dir,
 		LeaderEpoch: f.LeaderEpoch, Offset: f.Offset, RecordEpoch: f.LastEpoch,

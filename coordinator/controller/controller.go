@@ -24,6 +24,7 @@ import (
 
 	"tidemark/coordinator/znode"
 	"tidemark/internal/clock"
+	"tidemark/internal/trace"
 	"tidemark/replication"
 )
 
@@ -49,6 +50,8 @@ type Options struct {
 	Clock clock.Clock
 	// Logger is silent where nil.
 	Logger *slog.Logger
+	// Trace takes the elections; nil is off.
+	Trace *trace.Tracer
 	// Pick chooses a number below n, for the first replica of new topics; a
 	// random one by default.
 	Pick func(n int) int

@@ -133,6 +133,7 @@ func (c *Controller) writeStates(ctx context.Context, partitions []*partition, s
 		}
 		for _, p := range fresh {
 			p.exists, p.reread, p.state.Version = true, false, 0
+			c.traceElected(p, znode.NoLeader)
 		}
 	}
 	results, err := c.o.Client.SetPartitionStates(ctx, c.fence, writes)
@@ -142,10 +143,14 @@ func (c *Controller) writeStates(ctx context.Context, partitions []*partition, s
 	moved := len(fresh)
 	for i, p := range old {
 		if results[i].Err == nil {
-			if p.state.Leader != results[i].State.Leader {
+			before := p.state
+			p.state, p.reread = results[i].State, false
+			if before.Leader != p.state.Leader {
 				moved++
 			}
-			p.state, p.reread = results[i].State, false
+			if before.LeaderEpoch != p.state.LeaderEpoch {
+				c.traceElected(p, before.Leader)
+			}
 		}
 		if errors.Is(results[i].Err, znode.ErrNotFound) {
 			c.signal(topicsEvent)

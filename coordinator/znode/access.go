@@ -68,6 +68,7 @@ func (c *Client) createOnce(ctx context.Context, path string, data []byte) error
 	uncertain := false
 	for {
 		_, err := c.conn.Create(c.path(path), data, zk.FlagPersistent, worldACL())
+		err = c.traced("create", path, 0, err)
 		switch {
 		case errors.Is(err, zk.ErrNodeExists) && uncertain:
 			found, _, rerr := c.get(ctx, path)
@@ -94,8 +95,9 @@ func (c *Client) setOnce(ctx context.Context, path string, data []byte, version 
 	return c.writeAt(ctx, path, data, version, false, func() (int32, error) {
 		stat, err := c.conn.Set(c.path(path), data, version)
 		if err != nil {
-			return 0, err
+			return 0, c.traced("set", path, noVersion, err)
 		}
+		_ = c.traced("set", path, stat.Version, nil) // nil it is
 		return stat.Version, nil
 	})
 }
@@ -130,7 +132,7 @@ func (c *Client) writeAt(ctx context.Context, path string, data []byte, version 
 
 // remove deletes a node whatever its version; a missing one is no error.
 func (c *Client) remove(ctx context.Context, path string) error {
-	err := c.retry(ctx, func() error { return c.conn.Delete(c.path(path), -1) })
+	err := c.retry(ctx, func() error { return c.traced("delete", path, noVersion, c.conn.Delete(c.path(path), -1)) })
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
@@ -141,6 +143,7 @@ func (c *Client) remove(ctx context.Context, path string) error {
 // the operation that failed, unwrapped, and failed its index (−1 when the whole
 // request failed).
 func (c *Client) multi(ops ...any) (results []zk.MultiResponse, failed int, err error) {
+	defer func() { c.traceMulti(ops, results, failed, err) }()
 	results, err = c.conn.Multi(ops...)
 	if err == nil {
 		return results, -1, nil

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"tidemark/internal/trace"
 )
 
 type rawJSON = json.RawMessage
@@ -39,6 +41,8 @@ type Options struct {
 	SessionTimeout time.Duration
 	// Logger gets the session's changes; nil is silence.
 	Logger *slog.Logger
+	// Trace takes the writes; nil is off.
+	Trace *trace.Tracer
 	// Dialer replaces net.DialTimeout where not nil.
 	Dialer func(network, address string, timeout time.Duration) (net.Conn, error)
 }

@@ -94,8 +94,8 @@ func (c *Client) ensureParents(ctx context.Context, path string) error {
 func (c *Client) announce(ctx context.Context, change Change) error {
 	path := configChangesPath + "/" + configChangePrefix
 	err := c.retry(ctx, func() error {
-		_, err := c.conn.Create(c.path(path), encodeChange(change), zk.FlagSequence, worldACL())
-		return err
+		created, err := c.conn.Create(c.path(path), encodeChange(change), zk.FlagSequence, worldACL())
+		return c.traced("create", cmp.Or(created, path), 0, err)
 	})
 	return wrap("create", path, err)
 }

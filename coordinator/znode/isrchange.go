@@ -1,6 +1,7 @@
 package znode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ func (c *Client) AnnounceISRChange(ctx context.Context, partitions []TopicPartit
 	}
 	path := isrChangePath + "/" + isrChangePrefix
 	err := c.retry(ctx, func() error {
-		_, err := c.conn.Create(c.path(path), encodeAdmin(changed), zk.FlagSequence, worldACL())
-		return err
+		created, err := c.conn.Create(c.path(path), encodeAdmin(changed), zk.FlagSequence, worldACL())
+		return c.traced("create", cmp.Or(created, path), 0, err)
 	})
 	return wrap("create", path, err)
 }

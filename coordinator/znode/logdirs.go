@@ -1,6 +1,7 @@
 package znode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,8 +16,8 @@ func (c *Client) AnnounceLogDirFailure(ctx context.Context, broker BrokerID) err
 	content := encodeObject([]field{{"version", 1}, {"broker", broker}, {"event", 1}}, nil)
 	path := logDirEventPath + "/" + logDirEventPrefix
 	err := c.retry(ctx, func() error {
-		_, err := c.conn.Create(c.path(path), content, zk.FlagSequence, worldACL())
-		return err
+		created, err := c.conn.Create(c.path(path), content, zk.FlagSequence, worldACL())
+		return c.traced("create", cmp.Or(created, path), 0, err)
 	})
 	return wrap("create", path, err)
 }

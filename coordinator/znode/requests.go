@@ -64,7 +64,7 @@ func (c *Client) RequestConfig(ctx context.Context, r ConfigRequest) error {
 		if err != nil {
 			path = configRequestsPath + "/" + configRequestPrefix
 		}
-		return err
+		return c.traced("create", path, 0, err)
 	})
 	if err != nil {
 		return wrap("create", path, err)
