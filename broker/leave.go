@@ -26,6 +26,7 @@ func (b *Broker) armControlledShutdown(context.Context) (undo, error) {
 func (b *Broker) giveUpLeadership(ctx context.Context) {
 	o := b.o.Config.Leadership
 	b.orders.Leave()
+	b.handOver(ctx)
 	for left := o.ShutdownRetries; ; left-- {
 		remaining, err := b.askToLeave(ctx)
 		if err == nil && remaining == 0 {
@@ -41,6 +42,30 @@ func (b *Broker) giveUpLeadership(ctx context.Context) {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
+		}
+	}
+}
+
+// handOverTimeout bounds how long in-sync followers may take to fetch the rest; what
+// they do not fetch is lost where only this broker acknowledged it. handOverPause is
+// how often they are looked at.
+const handOverTimeout, handOverPause = 5 * time.Second, 5 * time.Millisecond
+
+// handOver has in-sync followers fetch all that is here, while nothing more comes, so
+// that whoever is elected has what was acknowledged by this broker alone. Kafka's
+// brokers append on until another leads.
+func (b *Broker) handOver(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, handOverTimeout)
+	defer cancel()
+	b.replicas.Leave()
+	for b.replicas.Unfetched() > 0 {
+		pause := time.NewTimer(handOverPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			b.o.Logger.Warn("followers do not have all that this broker has", "partitions", b.replicas.Unfetched())
+			return
 		}
 	}
 }
