@@ -282,11 +282,12 @@ func (c *cluster) settle(id string) {
 	c.t.Helper()
 	req := kmsg.NewPtrDescribeTransactionsRequest()
 	req.TransactionalIDs = []string{id}
-	for range 1000 {
+	for range 10_000 {
 		state := asked[*kmsg.DescribeTransactionsResponse](c, req).TransactionStates[0].State
 		if state == "CompleteCommit" || state == "CompleteAbort" {
 			return
 		}
+		<-time.After(time.Millisecond) // others carry the markers
 		c.tick()
 	}
 	c.t.Fatal("the transaction never ended")
