@@ -147,6 +147,9 @@ func rounds(t *testing.T, r *chaos.Rig, random *rand.Rand, kinds []chaos.Kind) {
 			}
 			t.Logf("%s: broker %d, %d acknowledged in the second before; led by another after %v", fault.Kind, fault.Broker, fault.AckedBefore, fault.Elected)
 			elected = append(elected, fault.Elected...)
+			if len(fault.Elected) > 0 && slices.Max(fault.Elected) > 2*chaosSession {
+				sayWhatBrokersSaid(t, r.Dir()) // within its bound, and worth a look
+			}
 		})
 	}
 	slices.Sort(elected)

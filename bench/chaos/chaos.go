@@ -90,7 +90,7 @@ const (
 func (r *Rig) client(o ...kgo.Opt) (*kgo.Client, error) {
 	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(r.seeds...), kgo.ClientID("tidemark-chaos"), kgo.MetadataMinAge(metadataAge),
 		kgo.RetryBackoffFn(func(int) time.Duration { return backoff }), kgo.ProduceRequestTimeout(answerIn), kgo.RequestTimeoutOverhead(overhead),
-		kgo.UnknownTopicRetries(1000), kgo.DialTimeout(overhead)}, o...)...)
+		kgo.UnknownTopicRetries(1000), kgo.AlwaysRetryEOF(), kgo.DialTimeout(overhead)}, o...)...)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}

@@ -1,0 +1,36 @@
+package faults
+
+// network is proven by broker processes with a proxy mesh between them, by brokers and
+// their connections in one process, and in simulated clusters.
+var network = Area{Letter: "N", Title: "Network", Faults: []Fault{
+	row("N01", "a leader is cut off from the other brokers and ZooKeeper, or stands still, with clients on both sides",
+		"as R28: another leads within three sessions, what is left of the first is not acknowledged, it truncates and comes back",
+		"e2e.TestChaosClusterRounds", "e2e.TestChaosClusterZombieLeader", "e2e.TestClusterLeaderAlone", "broker.TestLeaderPaused"),
+	row("N02", "a leader is cut from its followers until it is alone in sync, then from ZooKeeper, and an unclean election is allowed",
+		"min.insync.replicas=1 loses what it had alone, and so do acks=1 and async; with 2 it was refused, and a quorum acknowledged nothing of it",
+		"e2e.TestChaosClusterCutOffLeader"),
+	row("N03", "only one direction between a leader and the others is cut",
+		"as both: within the lag time or a session the others go on without",
+		"e2e.TestChaosClusterOneWayCuts", "replication/sim.TestMany"),
+	row("N04", "clients are cut from the leader only",
+		"they try again; nothing is lost, and nothing of an idempotent producer is there twice",
+		"e2e.TestChaosClusterRounds"),
+	row("N05", "links are cut one by one until none is left, and let go of in another order",
+		"nothing acknowledged is lost, and all replicas are whole soon after the last",
+		"e2e.TestChaosClusterSwizzle", "replication/sim.TestMany"),
+	row("N06", "a link of 1 Mbit/s to one follower",
+		"that follower leaves the in-sync set and comes back (R15); nobody else waits for it, but sync does",
+		"e2e.TestChaosClusterSlowFollower", "broker/peer.TestSlowFetchHoldsUpNobody"),
+	row("N07", "a reset in the midst of a frame; a peer that is gone without a word",
+		"a request is read whole or not at all; a timer ends who is silent",
+		"broker/network.TestHalfFramesAndSilence", "broker/network.TestTimeouts", "broker/network.TestDisconnectTellsWhoWaits", "broker/peer.TestRestartedPeer", "broker/peer.TestGoneWhileAnswered"),
+	row("N08", "frames in slices of one byte",
+		"read as if they came at once, with no memory for each slice",
+		"broker/network.TestEveryWayOfSlicing", "broker/network.TestAllocationsPerRequest", "broker/network.FuzzFrames"),
+	row("N11", "a consumer fetches from a follower that lags, or is cut off",
+		"never above what that follower knows to be replicated; a waiting fetch wakes when it learns of more",
+		"broker/api.TestConsumerFromFollower", "broker/replica.TestFollowerWakes", "broker/api.TestFollowerRefusals"),
+	row("N12", "clients ask a broker that knows a former leader",
+		"NOT_LEADER_OR_FOLLOWER, with the leader that the replica has heard of",
+		"broker/api.TestLeaderInsteadIsTheNewest", "broker/metadata.TestOlderNews", "e2e.TestChaosClusterRounds"),
+}}
