@@ -213,6 +213,7 @@ func (b *Broker) identity() znode.Broker {
 // startGroups makes the coordinator that orders tell of leadership.
 func (b *Broker) startGroups(context.Context) (undo, error) {
 	b.groups = groups.New(groups.Options{
+		Trace:    b.trace.Tracer(),
 		BrokerID: b.o.Config.BrokerID, Config: b.o.Config, Replicas: b.replicas, Metadata: b.view,
 		Clock: b.o.Clock, Logger: b.o.Logger,
 	})
@@ -228,6 +229,7 @@ func (b *Broker) startTransactions(context.Context) (undo, error) {
 	b.txns = txns.New(txns.Options{
 		BrokerID: b.o.Config.BrokerID, Config: b.o.Config, Replicas: b.replicas, Metadata: b.view, Groups: b.groups,
 		Blocks: b.client, Peers: txnPeers{b.pool}, Clock: b.o.Clock, Logger: b.o.Logger,
+		Trace: b.trace.Tracer(),
 	})
 	return func(context.Context) error {
 		b.txns.Close()

@@ -22,6 +22,7 @@ import (
 	"tidemark/coordinator/shard"
 	"tidemark/internal/clock"
 )
+	"tidemark/internal/trace"
 
 // Topic holds groups and offsets.
 const Topic = "__consumer_offsets"
@@ -30,6 +31,8 @@ const Topic = "__consumer_offsets"
 type Options struct {
 	BrokerID int32
 	// Config is the broker's own configuration.
+	// Trace takes what happens to groups; nil is off.
+	Trace *trace.Tracer
 	Config *config.Broker
 	// Replicas finds the partitions, Metadata counts them.
 	Replicas *replica.Manager
@@ -63,6 +66,7 @@ func New(o Options) *Coordinator {
 			o.Logger.Error("group coordinator", "topic", Topic, "partition", partition, "error", err)
 		},
 	})
+	settings.Watch = watch(o.Trace, o.Clock)
 	return c
 }
 

@@ -25,12 +25,13 @@ import (
 	"tidemark/coordinator/shard"
 	"tidemark/coordinator/txn"
 	"tidemark/internal/clock"
+	"tidemark/internal/trace"
 )
 
 // Topic holds transactions.
 const Topic = "__transaction_state"
 
-// Options make a Coordinator. All fields but Peers are required.
+// Options make a Coordinator. All fields but Peers and Trace are required.
 type Options struct {
 	BrokerID int32
 	// Config is the broker's own configuration.
@@ -46,6 +47,8 @@ type Options struct {
 	Peers  Peers
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Trace takes the states of transactions; nil is off.
+	Trace *trace.Tracer
 }
 
 // Operation is one request put to the transactions of a partition.
@@ -75,7 +78,7 @@ const maxQueued = 100_000
 // New returns a coordinator of no partition. Close it.
 func New(o Options) *Coordinator {
 	t := &o.Config.Transactions
-	settings := txn.Options{MaxTimeout: t.MaxTimeout, AbortInterval: t.AbortInterval, Expiration: t.IDExpiration, ExpireInterval: t.ExpiryInterval}
+	settings := txn.Options{MaxTimeout: t.MaxTimeout, AbortInterval: t.AbortInterval, Expiration: t.IDExpiration, ExpireInterval: t.ExpiryInterval, Watch: watch(o.Trace)}
 	c := &Coordinator{o: o, watches: purgatory.New(o.Clock), terms: map[int32]*term{}, boxes: map[int32]*outbox{}}
 	c.ids = producerIDs{blocks: o.Blocks, broker: o.BrokerID}
 	c.stopped, c.stop = context.WithCancel(context.Background())

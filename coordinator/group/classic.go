@@ -45,6 +45,8 @@ type group struct {
 	// is then as in a group without members.
 	consumers *consumers
 
+	watch func(Change) // nil where nobody looks on
+
 	offsets map[TopicPartition]offset
 	// undecided are the offsets of open transactions, by producer.
 	undecided map[int64]map[TopicPartition]offset
@@ -72,7 +74,12 @@ func newGroup(id string) *group {
 }
 
 // become changes the state.
-func (c *group) become(s State, now time.Time) { c.state, c.since = s, now }
+func (c *group) become(s State, now time.Time) {
+	c.state, c.since = s, now
+	if c.watch != nil {
+		c.watch(Change{Kind: GroupChanged, Group: c.id, What: s.String(), Generation: c.generation, Members: len(c.members)})
+	}
+}
 
 // add takes a member in. The first decides the protocol type, and leads.
 func (c *group) add(m *member, protocolType string) {
@@ -87,6 +94,7 @@ func (c *group) add(m *member, protocolType string) {
 	if m.joining != 0 {
 		c.joining++
 	}
+	c.tellMember(m.id, "joined")
 }
 
 // remove takes a member out. Its requests have been answered.
@@ -103,6 +111,7 @@ func (c *group) remove(m *member) {
 			c.leader = c.members[0].id
 		}
 	}
+	c.tellMember(m.id, "left")
 }
 
 // replace puts the new life of a static member in the place of the old one.

@@ -82,6 +82,15 @@ type Options struct {
 	ConsumerHeartbeatInterval time.Duration // group.consumer.heartbeat.interval.ms
 	ConsumerMaxSize           int           // group.consumer.max.size
 
+	// PlainOffsets, where given, says that nothing but the number of an offset is
+	// kept (offsets.storage=zookeeper), and of which groups: no metadata, leader
+	// epoch or expiry of its own, and nothing of a transaction.
+	PlainOffsets func(group string) bool
+
+	// Watch, where it is not nil, is told what changes but for what is loaded. It must
+	// not block.
+	Watch func(Change)
+
 	// Subscription reads the topics out of a consumer's metadata, for the deletion
 	// and expiry of offsets; ok is false where it cannot. Nil never can: then the
 	// offsets of a group with consumers are all in use.

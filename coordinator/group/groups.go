@@ -94,7 +94,7 @@ func consumerKey(kind int8, group, member string) shard.TimerKey {
 func (g *Groups) group(id string) *group {
 	c := g.groups[id]
 	if c == nil {
-		c = newGroup(id)
+		c = g.watched(newGroup(id))
 		g.groups[id] = c
 	}
 	return c

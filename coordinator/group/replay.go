@@ -33,6 +33,9 @@ func (m *member) record(protocol string, assignment []byte) MemberRecord {
 
 // Replay implements shard.Machine.
 func (g *Groups) Replay(from shard.Origin, r Record) {
+	if g.options.Watch != nil {
+		g.tellRecord(from, r)
+	}
 	switch r := r.(type) {
 	case *GroupRecord:
 		g.replayGroup(r)
@@ -124,7 +127,7 @@ func (g *Groups) forgetGroup(id string) {
 		delete(g.groups, id)
 		return
 	}
-	fresh := newGroup(id)
+	fresh := g.watched(newGroup(id))
 	fresh.offsets, fresh.undecided, fresh.pending = c.offsets, c.undecided, c.pending
 	g.groups[id] = fresh
 }

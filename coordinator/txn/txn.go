@@ -85,6 +85,10 @@ type Options struct {
 	AbortInterval  time.Duration // transaction.abort.timed.out.transaction.cleanup.interval.ms
 	Expiration     time.Duration // transactional.id.expiration.ms
 	ExpireInterval time.Duration // transaction.remove.expired.transaction.cleanup.interval.ms
+
+	// Watch, where it is not nil, is told of each record that is written. It must not
+	// block.
+	Watch func(*Record)
 }
 
 // NewOptions returns Kafka's defaults.

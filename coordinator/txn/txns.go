@@ -19,6 +19,8 @@ type Txns struct {
 	ids     map[string]*transaction
 	// worker waits for a decision, or is zero.
 	worker shard.Token
+	// loaded says that what is replayed was written by this machine.
+	loaded bool
 }
 
 // transaction is the newest record of a transactional id.
@@ -40,6 +42,9 @@ const (
 // Replay implements shard.Machine. Whoever waited for a decision is answered by the
 // outcome that wrote it.
 func (x *Txns) Replay(_ shard.Origin, r *Record) {
+	if x.loaded && x.options.Watch != nil {
+		x.options.Watch(r)
+	}
 	if r.Tombstone {
 		delete(x.ids, r.ID)
 		return
@@ -56,6 +61,7 @@ func (x *Txns) EndTransaction(int64, int16, bool) {}
 
 // Loaded implements shard.Machine.
 func (x *Txns) Loaded(_ time.Time, out *Outcome) {
+	x.loaded = true
 	out.Set(shard.TimerKey{Kind: abortTimer}, x.options.AbortInterval)
 	out.Set(shard.TimerKey{Kind: expireTimer}, x.options.ExpireInterval)
 }
