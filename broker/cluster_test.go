@@ -19,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tidemark/broker/config"
 	"tidemark/coordinator/zkserver"
 	"tidemark/internal/vfs"
 	"tidemark/replication"
@@ -466,7 +467,13 @@ func TestControlledShutdown(t *testing.T) {
 // TestCoordinatorFailover: a group goes on from what it committed when its coordinator
 // is killed.
 func TestCoordinatorFailover(t *testing.T) {
-	c := newTestCluster(t)
+	for _, storage := range []string{config.OffsetsInKafka, config.OffsetsInZooKeeper} {
+		t.Run(storage, func(t *testing.T) { coordinatorFailover(t, storage) })
+	}
+}
+
+func coordinatorFailover(t *testing.T, storage string) {
+	c := newTestCluster(t, "offsets.storage", storage)
 	c.launch(1, 2, 3)
 	c.create("t", 1)
 	c.write("t", 0, 100)

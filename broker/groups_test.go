@@ -8,13 +8,20 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tidemark/broker/config"
 )
 
 // TestGroupsAcrossRestart: what a group committed is there after an orderly restart,
 // and the metrics show groups by state.
 func TestGroupsAcrossRestart(t *testing.T) {
-	dir := t.TempDir()
-	cfg := settings(dir, "group.initial.rebalance.delay.ms", "0", "offsets.topic.num.partitions", "3")
+	for _, storage := range []string{config.OffsetsInKafka, config.OffsetsInZooKeeper} {
+		t.Run(storage, func(t *testing.T) { groupsAcrossRestart(t, storage) })
+	}
+}
+
+func groupsAcrossRestart(t *testing.T, storage string) {
+	cfg := settings(t.TempDir(), "group.initial.rebalance.delay.ms", "0", "offsets.topic.num.partitions", "3", "offsets.storage", storage)
 	b := start(t, cfg)
 	client := groupClient(t, b)
 	if err := client.ProduceSync(t.Context(), kgo.StringRecord("a"), kgo.StringRecord("b")).FirstErr(); err != nil {

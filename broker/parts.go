@@ -215,7 +215,7 @@ func (b *Broker) startGroups(context.Context) (undo, error) {
 	b.groups = groups.New(groups.Options{
 		Trace:    b.trace.Tracer(),
 		BrokerID: b.o.Config.BrokerID, Config: b.o.Config, Replicas: b.replicas, Metadata: b.view,
-		Clock: b.o.Clock, Logger: b.o.Logger,
+		Offsets: b.client, Clock: b.o.Clock, Logger: b.o.Logger,
 	})
 	return func(context.Context) error {
 		b.groups.Close()

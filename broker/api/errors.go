@@ -108,6 +108,7 @@ var codes = []struct {
 	{group.ErrFencedMemberEpoch, wire.FencedMemberEpoch},
 	{group.ErrUnreleasedInstance, wire.UnreleasedInstanceID},
 	{group.ErrUnsupportedAssignor, wire.UnsupportedAssignor},
+	{group.ErrPlainOffsets, wire.UnsupportedForMessageFormat},
 	{group.ErrStaleMemberEpoch, wire.StaleMemberEpoch},
 	{txn.ErrConcurrent, wire.ConcurrentTransactions},
 	{txn.ErrFenced, wire.ProducerFenced},

@@ -20,25 +20,28 @@ import (
 	"tidemark/broker/replica"
 	"tidemark/coordinator/group"
 	"tidemark/coordinator/shard"
+	"tidemark/coordinator/znode"
 	"tidemark/internal/clock"
-)
 	"tidemark/internal/trace"
+)
 
 // Topic holds groups and offsets.
 const Topic = "__consumer_offsets"
 
-// Options make a Coordinator. All fields are required.
+// Options make a Coordinator. All fields but Offsets are required.
 type Options struct {
 	BrokerID int32
-	// Config is the broker's own configuration.
 	// Trace takes what happens to groups; nil is off.
 	Trace *trace.Tracer
+	// Config is the broker's own configuration.
 	Config *config.Broker
 	// Replicas finds the partitions, Metadata counts them.
 	Replicas *replica.Manager
 	Metadata *metadata.Cache
-	Clock    clock.Clock
-	Logger   *slog.Logger
+	// Offsets is needed with offsets.storage=zookeeper.
+	Offsets OffsetStore
+	Clock   clock.Clock
+	Logger  *slog.Logger
 }
 
 // Operation is one request put to the groups of a partition.
@@ -58,15 +61,19 @@ const maxQueued = 100_000
 // New returns a coordinator of no partition. Close it.
 func New(o Options) *Coordinator {
 	settings := groupOptions(&o.Config.Groups)
+	var store shard.Store[group.Record]
+	if o.Config.Groups.Storage == config.OffsetsInZooKeeper {
+		store = zookeeperOffsets{o.Offsets, o.BrokerID}
+	}
 	c := &Coordinator{o: o, watches: purgatory.New(o.Clock)}
+	settings.Watch = watch(o.Trace, o.Clock)
 	c.host = shard.New(shard.Options[*group.Groups, group.Record]{
-		Clock: o.Clock, New: func(int32) *group.Groups { return group.New(settings) }, Codec: codec.Groups{},
+		Clock: o.Clock, New: func(int32) *group.Groups { return group.New(settings) }, Codec: codec.Groups{}, Store: store,
 		CommitTimeout: o.Config.Groups.CommitTimeout, MaxQueued: maxQueued, LoadBytes: int(o.Config.Groups.LoadBytes),
 		Failed: func(partition int32, err error) {
 			o.Logger.Error("group coordinator", "topic", Topic, "partition", partition, "error", err)
 		},
 	})
-	settings.Watch = watch(o.Trace, o.Clock)
 	return c
 }
 
@@ -79,6 +86,9 @@ func groupOptions(c *config.Groups) group.Options {
 	o.ConsumerSessionTimeout, o.ConsumerHeartbeatInterval, o.ConsumerMaxSize = c.ConsumerSessionTimeout, c.ConsumerHeartbeatInterval, int(c.ConsumerMaxSize)
 	if c.TimeoutRule == config.TimeoutRuleSession {
 		o.TimeoutRule = group.LargestSessionTimeout
+	}
+	if c.Storage == config.OffsetsInZooKeeper {
+		o.PlainOffsets = znode.NodeName
 	}
 	o.Subscription = codec.Subscription
 	return o

@@ -8,13 +8,17 @@ import (
 )
 
 // Commit keeps offsets and replies with a CommitReply. The reply itself may have
-// ErrUnknownMember, ErrFencedInstance, ErrIllegalGeneration, ErrStaleMemberEpoch or
+// ErrInvalidGroupID, ErrUnknownMember, ErrFencedInstance, ErrIllegalGeneration, ErrStaleMemberEpoch or
 // ErrRebalanceInProgress, and nothing is kept; each offset has nil or
 // ErrMetadataTooLarge. It is Kafka's handleCommitOffsets.
 //
 // While members are joining again they may still commit, for by their heartbeat they
 // learn that they must join; the next generation's members wait for their sync.
 func (g *Groups) Commit(now time.Time, r *CommitRequest, token shard.Token, out *Outcome) {
+	if plain := g.options.PlainOffsets; plain != nil && !plain(r.Group) {
+		out.Reply(token, nil, ErrInvalidGroupID)
+		return
+	}
 	c := g.groups[r.Group]
 	m, err := g.committer(c, r, false)
 	if err == nil && m != nil && c.state == CompletingRebalance {
@@ -85,10 +89,14 @@ func (g *Groups) writeOffsets(now time.Time, r *CommitRequest, token shard.Token
 			reply.Errs[i] = ErrMetadataTooLarge
 			continue
 		}
-		out.Records = append(out.Records, &OffsetRecord{
+		kept := &OffsetRecord{
 			Group: r.Group, TopicPartition: o.TopicPartition, TopicID: o.TopicID, Offset: o.Offset,
 			LeaderEpoch: o.LeaderEpoch, Metadata: o.Metadata, CommitTimestampMs: now.UnixMilli(), ExpireTimestampMs: expire,
-		})
+		}
+		if g.options.PlainOffsets != nil {
+			kept.TopicID, kept.LeaderEpoch, kept.Metadata, kept.ExpireTimestampMs = [16]byte{}, -1, "", -1
+		}
+		out.Records = append(out.Records, kept)
 	}
 	out.RecordsOnly = true
 	out.Reply(token, reply, nil)

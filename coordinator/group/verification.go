@@ -22,8 +22,12 @@ const maxVerifications = 1 << 16
 
 // StartVerification replies with a *Verification, to be given with the producer's
 // TxnCommit once its coordinator has agreed. All that the producer has under way
-// share it.
+// share it. The error may be ErrPlainOffsets.
 func (g *Groups) StartVerification(_ time.Time, producerID int64, token shard.Token, out *Outcome) {
+	if g.options.PlainOffsets != nil {
+		out.Reply(token, nil, ErrPlainOffsets)
+		return
+	}
 	v, ok := g.verifying[producerID]
 	if !ok {
 		if len(g.verifying) >= maxVerifications {

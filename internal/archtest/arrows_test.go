@@ -78,7 +78,7 @@ var arrows = map[string][]string{
 	"broker/peer":      {"protocol/wire", "replication", "internal/clock"},
 	"broker/replica":   {"commitlog", "commitlog/checkpoint", "commitlog/producer", "protocol/record", "engines", "replication", "replication/isr", "broker/peer", "broker/purgatory", "internal/vfs", "internal/clock", "internal/trace", "internal/invariant"},
 	"broker/groups": {"protocol/record", "broker/api/codec", "broker/config", "broker/metadata", "broker/purgatory", "broker/replica", "coordinator/group", "coordinator/shard",
-		"internal/clock", "internal/trace"},
+		"coordinator/znode", "internal/clock", "internal/trace"},
 	"broker/txns": {"broker/api/codec", "broker/config", "broker/groups", "broker/metadata", "broker/purgatory", "broker/replica", "commitlog", "coordinator/shard",
 		"coordinator/txn", "coordinator/znode", "protocol/record", "internal/clock", "internal/trace"},
 	"broker/api/codec": {"coordinator/group", "coordinator/txn", "internal/invariant"},
