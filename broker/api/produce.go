@@ -55,6 +55,7 @@ type producePart struct {
 	partition *replica.Partition
 	batch     record.Batch // aliases the frame
 	guard     commitlog.Guard
+	asked     bool // the coordinator confirmed what guard stands for
 	moved     bool // the high watermark moved: whoever waits is to be woken
 	info      commitlog.AppendInfo
 	err       error

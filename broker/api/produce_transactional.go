@@ -35,8 +35,10 @@ const (
 var errNoTransactionalID = errors.Join(errors.New("a transactional batch without a transactional id"), commitlog.ErrInvalidTxnState)
 
 // verify has the coordinator asked about the batches that need it, and waits for the
-// answer; also for the end of the producer's transaction before, whose marker makes the
-// verification void that it finds under way.
+// answer; also for the end of the producer's transaction before. Its marker makes the
+// verification void that it finds under way, so that one is begun again even where the
+// coordinator has consented: it may have been asked before the marker came here, and
+// have answered after.
 func (p *produce) verify() {
 	if p.txnID == nil {
 		return // such batches are refused one by one
@@ -47,7 +49,8 @@ func (p *produce) verify() {
 			return
 		}
 		errs := p.server.ask(q)
-		if waited < concurrentWait && slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, txn.ErrConcurrent) }) {
+		concurrent := slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, txn.ErrConcurrent) })
+		if waited < concurrentWait && (concurrent || voided(asked, errs)) {
 			p.server.pause(concurrentPause)
 			continue
 		}
@@ -56,6 +59,19 @@ func (p *produce) verify() {
 		}
 		return
 	}
+}
+
+// voided says that a marker came while the coordinator was asked about a batch that it
+// consents to. None comes after its consent.
+func voided(asked []*producePart, errs []error) bool {
+	for i, part := range asked {
+		b := part.batch
+		g, needed := part.partition.StartVerification(b.ProducerID(), b.ProducerEpoch(), b.BaseSequence())
+		if errs[i] == nil && needed && g != part.guard {
+			return true
+		}
+	}
+	return false
 }
 
 // ofTransaction says that b is a transaction's data. Control batches are refused as
@@ -68,10 +84,11 @@ func (p *produce) question() (asked []*producePart, q txns.Question) {
 	for i := range p.parts {
 		part := &p.parts[i]
 		b := part.batch
-		if part.err != nil || !ofTransaction(b) {
+		if part.err != nil || part.info.LastOffset >= 0 || !ofTransaction(b) {
 			continue
 		}
 		var needed bool
+		part.asked = false
 		if part.guard, needed = part.partition.StartVerification(b.ProducerID(), b.ProducerEpoch(), b.BaseSequence()); !needed {
 			continue
 		}
@@ -81,6 +98,7 @@ func (p *produce) question() (asked []*producePart, q txns.Question) {
 		}
 		q.Producer = txn.Producer{ID: string(p.txnID), ProducerID: b.ProducerID(), ProducerEpoch: b.ProducerEpoch()}
 		q.Partitions = append(q.Partitions, txn.Partition{Topic: part.partition.Topic.Name, Index: part.index})
+		part.asked = true
 		asked = append(asked, part)
 	}
 	return asked, q
@@ -114,10 +132,23 @@ func verifiedError(err error, version int16) error {
 	return err
 }
 
+// maxVerifications is how often a batch is verified whose verification is void when the
+// answer comes: the marker of the transaction before arrived in between.
+const maxVerifications = 10
+
 // appendTransactional writes a batch that was verified where that was needed.
-func (p *produce) appendTransactional(part *producePart, b record.Batch) (commitlog.AppendInfo, bool, error) {
+func (p *produce) appendTransactional(part *producePart, b record.Batch) (info commitlog.AppendInfo, moved bool, err error) {
 	if p.txnID == nil {
 		return noAppend, false, errNoTransactionalID
 	}
-	return part.partition.AppendTransactional(b, p.acks, part.guard)
+	for range maxVerifications {
+		info, moved, err = part.partition.AppendTransactional(b, p.acks, part.guard)
+		if !part.asked || !errors.Is(err, commitlog.ErrInvalidTxnState) {
+			break
+		}
+		if p.verify(); part.err != nil {
+			return noAppend, false, part.err
+		}
+	}
+	return info, moved, err
 }
