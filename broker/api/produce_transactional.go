@@ -35,10 +35,8 @@ const (
 var errNoTransactionalID = errors.Join(errors.New("a transactional batch without a transactional id"), commitlog.ErrInvalidTxnState)
 
 // verify has the coordinator asked about the batches that need it, and waits for the
-// answer; also for the end of the producer's transaction before. Its marker makes the
-// verification void that it finds under way, so that one is begun again even where the
-// coordinator has consented: it may have been asked before the marker came here, and
-// have answered after.
+// answer; also for the end of the producer's transaction before, whose marker makes the
+// verification void that it finds under way.
 func (p *produce) verify() {
 	if p.txnID == nil {
 		return // such batches are refused one by one
@@ -49,8 +47,7 @@ func (p *produce) verify() {
 			return
 		}
 		errs := p.server.ask(q)
-		concurrent := slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, txn.ErrConcurrent) })
-		if waited < concurrentWait && (concurrent || voided(asked, errs)) {
+		if waited < concurrentWait && slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, txn.ErrConcurrent) }) {
 			p.server.pause(concurrentPause)
 			continue
 		}
@@ -59,19 +56,6 @@ func (p *produce) verify() {
 		}
 		return
 	}
-}
-
-// voided says that a marker came while the coordinator was asked about a batch that it
-// consents to. None comes after its consent.
-func voided(asked []*producePart, errs []error) bool {
-	for i, part := range asked {
-		b := part.batch
-		g, needed := part.partition.StartVerification(b.ProducerID(), b.ProducerEpoch(), b.BaseSequence())
-		if errs[i] == nil && needed && g != part.guard {
-			return true
-		}
-	}
-	return false
 }
 
 // ofTransaction says that b is a transaction's data. Control batches are refused as
