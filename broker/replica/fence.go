@@ -22,9 +22,10 @@ type fencing struct {
 }
 
 // Fence has a replica promise to take nothing from leaders of lower epochs. answer
-// is called once, from another goroutine, when the promise is on stable storage and,
-// where synced records count, the log too; never where a later Fence took its place
-// or the replica went away. A partition that was not applied yet is opened.
+// is called once, from another goroutine: when the promise is on stable storage and,
+// where synced records count, the log too, or when a later Fence took its place or the
+// replica went away. A partition that was not applied yet is opened. One of another
+// topic of the same name stays: only who gives out roles knows which of them is over.
 func (m *Manager) Fence(r FenceRequest, answer func(FenceAnswer)) {
 	p, err := m.fenced(&r)
 	if err != nil {
@@ -33,6 +34,7 @@ func (m *Manager) Fence(r FenceRequest, answer func(FenceAnswer)) {
 	}
 	p.mu.Lock() // Appends under way come first.
 	p.stepping.Lock()
+	p.forsakeFence()
 	p.fencing.answer = answer
 	p.controllerEpoch = max(p.controllerEpoch, r.ControllerEpoch)
 	p.tellSynced()
@@ -57,6 +59,9 @@ func (m *Manager) fenced(r *FenceRequest) (*Partition, error) {
 	if !ValidName(s.Topic) || s.Index < 0 {
 		return nil, fmt.Errorf("%q is no topic name", s.Topic)
 	}
+	if t := m.Topic(s.Topic); t != nil && t.ID != s.TopicID {
+		return nil, ErrUnknownPartition
+	}
 	p, err := m.partitionFor(&s)
 	if err == nil && p.dir.offline.Load() {
 		err = ErrStorage
@@ -76,6 +81,17 @@ func (p *Partition) answerFence(e *replication.Effect) {
 		a = FenceAnswer{Err: err}
 	}
 	p.background.Go(func() { answer(a) })
+}
+
+// errForsaken is what is answered to a Fence that comes to nothing.
+var errForsaken = errors.New("the promise was not given before another was asked for, or the replica went away")
+
+// forsakeFence answers who asked for a promise and gets none; stepping is held.
+func (p *Partition) forsakeFence() {
+	if answer := p.fencing.answer; answer != nil {
+		p.fencing.answer = nil
+		p.background.Go(func() { answer(FenceAnswer{Err: errForsaken}) })
+	}
 }
 
 // writeFence writes the promise unless it stands.

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"errors"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -120,4 +121,62 @@ func TestStopReplicas(t *testing.T) {
 	if p := h.Partition("t", 0); p.LogEndOffset() != 1 || p.HighWatermark() != 1 {
 		t.Errorf("assigned again it has %d records, %d committed, want the one it had", p.LogEndOffset(), p.HighWatermark())
 	}
+}
+
+// TestFenceOfAFormerTopic: a promise asked of a topic that was deleted comes late, and
+// must not take what another topic of its name holds.
+func TestFenceOfAFormerTopic(t *testing.T) {
+	h := newHost(t, vfs.NewMem(), "/a")
+	h.open()
+	defer h.close()
+	state := State{Topic: "t", TopicID: [16]byte{2}, Leader: 1, LeaderEpoch: 4, Replicas: []int32{1}, ISR: Members(1)}
+	if err := h.Apply([]State{state}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.Partition("t", 0).Append(testBatch("a"), 1, commitlog.Client); err != nil {
+		t.Fatal(err)
+	}
+	if a := h.ask(9); !errors.Is(a.Err, ErrUnknownPartition) {
+		t.Errorf("answer %+v, want ErrUnknownPartition", a)
+	}
+	if p := h.Partition("t", 0); p == nil || p.LogEndOffset() != 1 || p.Check(4) != nil {
+		t.Error("the present topic lost its records or its leader")
+	}
+}
+
+// TestEveryFenceIsAnswered: one that waits for a sync, and whose place another takes, or
+// whose replica goes, is answered all the same: somebody holds a connection for it.
+func TestEveryFenceIsAnswered(t *testing.T) {
+	fs := vfs.NewFaulty(vfs.NewMem())
+	h := newHost(t, fs, "/a")
+	h.set("t", func(c *TopicConfig) { c.Flush = FlushGroup })
+	h.open()
+	defer h.close()
+	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, LeaderEpoch: 4, Replicas: []int32{1, 2}, ISR: Members(1, 2)}
+	if err := h.Apply([]State{state}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	free := make(chan struct{})
+	fs.OnCall(func(op vfs.Op, path string) error {
+		if op == vfs.OpSync && strings.HasSuffix(path, ".log") {
+			<-free
+		}
+		return nil
+	})
+	if _, _, err := h.Partition("t", 0).Append(testBatch("a"), AckAll, commitlog.Client); err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan FenceAnswer, 2)
+	for epoch := range int32(2) {
+		h.Fence(FenceRequest{ID: ID{Topic: "t"}, TopicID: [16]byte{1}, LeaderEpoch: 6 + epoch}, func(a FenceAnswer) { answers <- a })
+	}
+	if a := <-answers; a.Err == nil {
+		t.Errorf("the first is answered with %+v, want an error", a)
+	}
+	h.Partition("t", 0).dir.fail(errors.New("the disk is gone"))
+	if a := <-answers; a.Err == nil {
+		t.Errorf("the second is answered with %+v, want an error", a)
+	}
+	close(free)
+	fs.Clear()
 }

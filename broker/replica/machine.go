@@ -265,6 +265,7 @@ func (p *Partition) halt(change func(*leadership)) {
 	defer p.stepping.Unlock()
 	p.step(&replication.Event{Kind: replication.Stopped, Now: p.manager.now()})
 	p.leaveFetcher()
+	p.forsakeFence()
 	l := *p.lead.Load()
 	change(&l)
 	p.lead.Store(&l)
