@@ -48,6 +48,14 @@ func newProposals(timeout time.Duration, ask func(context.Context, []controller.
 func (p *proposals) Propose(r replica.Proposal, done func(replica.Outcome)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return // closed: nobody asks any more, and nothing is acknowledged
+	}
+	same := func(q proposed) bool { return q.TopicID == r.TopicID && q.ID == r.ID }
+	if i := slices.IndexFunc(p.waiting, same); i >= 0 {
+		p.waiting[i] = proposed{r, done} // one answer for each partition
+		return
+	}
 	p.waiting = append(p.waiting, proposed{r, done})
 	if !p.running {
 		p.running = true
@@ -108,8 +116,10 @@ func outcomeOf(o *controller.Outcome) replica.Outcome {
 	return replica.Outcome{Refusal: replication.UnknownOutcome}
 }
 
-// close ends what is under way, with unknown outcomes.
+// close ends what is under way, with unknown outcomes; later proposals have none.
 func (p *proposals) close() {
+	p.mu.Lock()
 	p.cancel()
+	p.mu.Unlock()
 	p.work.Wait()
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,4 +86,45 @@ func TestProposalsWithoutAnswer(t *testing.T) {
 	if got := <-outcomes; got != replication.UnknownOutcome {
 		t.Errorf("at the end the refusal is %d, want an unknown outcome", got)
 	}
+}
+
+// TestALaterProposalTakesThePlace: of two that wait for one partition the later is asked
+// for alone, so that nobody takes the outcome of one for that of the other. After the end
+// nothing is asked.
+func TestALaterProposalTakesThePlace(t *testing.T) {
+	asked := make(chan []controller.Proposal)
+	p := newProposals(patience, func(ctx context.Context, list []controller.Proposal) ([]controller.Outcome, error) {
+		select {
+		case asked <- list:
+			return make([]controller.Outcome, len(list)), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	outcomes := make(chan int32, 8)
+	propose := func(partition, epoch int32) {
+		p.Propose(replica.Proposal{ID: replica.ID{Topic: "t", Partition: partition}, LeaderEpoch: epoch}, func(replica.Outcome) { outcomes <- epoch })
+	}
+	propose(0, 1)
+	first := <-asked // No longer waits.
+	propose(0, 2)
+	propose(1, 3)
+	propose(0, 4)
+	var epochs []int32
+	for _, q := range slices.Concat(first, <-asked) {
+		epochs = append(epochs, q.LeaderEpoch)
+	}
+	if diff := cmp.Diff([]int32{1, 4, 3}, epochs); diff != "" {
+		t.Errorf("leader epochs of what was asked (-want +got):\n%s", diff)
+	}
+	for _, want := range epochs {
+		if got := <-outcomes; got != want {
+			t.Errorf("outcome of the proposal of epoch %d, want %d", got, want)
+		}
+	}
+	var work sync.WaitGroup
+	work.Go(func() { propose(0, 5) })
+	p.close()
+	work.Wait()
+	propose(0, 6)
 }

@@ -9,7 +9,8 @@ import (
 // ISR has in-sync sets written, by the controller or straight to ZooKeeper.
 type ISR interface {
 	// Propose has the proposal written if the state is still the one that it was
-	// made from, then calls done once, from another goroutine, whatever happened.
+	// made from, then calls done once, from another goroutine, whatever happened,
+	// unless a later proposal of the partition took its place, or the writer is closed.
 	// It is called under locks and never blocks.
 	Propose(p Proposal, done func(Outcome))
 }
