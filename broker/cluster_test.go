@@ -444,7 +444,11 @@ func TestControlledShutdown(t *testing.T) {
 	}
 	c.await("every broker to tell of other leaders", func(context.Context) (string, bool) {
 		for _, b := range c.brokers {
-			for _, p := range b.view.View().Topic("t").Partitions {
+			topic := b.view.View().Topic("t")
+			if topic == nil {
+				return fmt.Sprintf("broker %d has not heard of it", b.o.Config.BrokerID), false
+			}
+			for _, p := range topic.Partitions {
 				if p.Leader == 2 || p.Leader < 0 {
 					return fmt.Sprintf("broker %d tells of %+v", b.o.Config.BrokerID, p), false
 				}

@@ -107,6 +107,7 @@ func (b *Broker) connectZookeeper(ctx context.Context) (undo, error) {
 
 // openReplicas locks the log directories and recovers what is in them.
 func (b *Broker) openReplicas(ctx context.Context) (undo, error) {
+	b.presence = newPresence(b.client, b.identity, b.o.Logger)
 	b.pool = peer.NewPool(b.peerOptions())
 	write := b.askController
 	if b.o.Config.Replication.ISRUpdate == config.ISRUpdateZooKeeper {
@@ -134,7 +135,7 @@ func (b *Broker) replicaOptions() replica.Options {
 	c := b.o.Config
 	return replica.Options{
 		BrokerID: c.BrokerID, ClusterID: b.clusterID, FS: b.o.FS, Dirs: c.LogDirs, Engines: b.o.Engines,
-		Failed: b.fail,
+		Failed: b.fail, DirFailed: func() { b.presence.dirFailed(c.BrokerID) },
 		Config: b.configs.Topic, Clock: b.o.Clock, Logger: b.o.Logger, RecoveryThreads: int(c.RecoveryThreads),
 		AckCell:                         b.o.AckCell,
 		RetentionCheckInterval:          c.RetentionCheckInterval,
@@ -144,8 +145,8 @@ func (b *Broker) replicaOptions() replica.Options {
 		ProducerExpiryCheckInterval:     c.ProducerIDExpirationCheckInterval,
 		Cleaner:                         cleanerOptions(c.Cleaner),
 		Strategies:                      b.o.Strategies,
-		BrokerEpoch:                     func() int64 { return b.presence.brokerEpoch() },
-		Lease:                           b.lease.Holds,
+		BrokerEpoch:                     b.presence.brokerEpoch,
+		Lease:                           func() bool { return b.lease.Holds() && b.presence.stands.Load() },
 		LagTimeMax:                      c.Replication.LagTimeMax,
 		Truncation:                      truncation(c.Replication.Truncation),
 		ELR:                             c.Replication.EligibleLeaders,
@@ -176,9 +177,8 @@ func (b *Broker) peerOptions() peer.Options {
 // register makes the broker known under its address. It ends with the logs, as only
 // then nobody else may have the broker's id.
 func (b *Broker) register(ctx context.Context) (undo, error) {
-	p := &presence{client: b.client, self: b.identity, cleanEpoch: b.replicas.CleanEpoch(), changed: b.replicas.BrokerEpochChanged, logger: b.o.Logger}
-	p.epoch.Store(-1)
-	b.presence = p
+	p := b.presence
+	p.cleanEpoch, p.changed = b.replicas.CleanEpoch(), b.replicas.BrokerEpochChanged
 	if err := p.start(ctx); err != nil {
 		if errors.Is(err, znode.ErrBrokerIDInUse) {
 			return nil, fmt.Errorf("%w: choose another broker.id (--set broker.id=N)", err)
@@ -241,7 +241,7 @@ func (b *Broker) startTransactions(context.Context) (undo, error) {
 func (b *Broker) startController(ctx context.Context) (undo, error) {
 	c := b.o.Config
 	b.orders = api.NewOrders(api.OrdersOptions{
-		BrokerID: c.BrokerID, BrokerEpoch: b.presence.brokerEpoch, Configs: b.configs, Replicas: b.replicas, Metadata: b.view,
+		BrokerID: c.BrokerID, BrokerEpoch: b.presence.inForce, Configs: b.configs, Replicas: b.replicas, Metadata: b.view,
 		Coordinators: map[string]api.Coordinator{groups.Topic: b.groups, txns.Topic: b.txns},
 		Learn:        func(ctx context.Context, topics []string) error { return b.controller.LearnTopics(ctx, topics) },
 		Brokers:      func(live []znode.Broker) { b.pool.SetBrokers(addresses(live)) },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"tidemark/coordinator/znode"
@@ -20,14 +21,28 @@ type presence struct {
 	// changed is called after each registration but the first.
 	changed func()
 	logger  *slog.Logger
-	epoch   atomic.Int64 // of the registration in force; −1 before the first
-	cancel  context.CancelFunc
+	epoch   atomic.Int64 // of the last registration; −1 before the first
+	// stands: that registration is of the present session, as far as is known.
+	stands atomic.Bool
+	work   sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	ctx    context.Context
+	cancel context.CancelFunc // nil before start
 }
 
-// brokerEpoch is the czxid of the registration; −1 without one. A nil presence
-// has none.
-func (p *presence) brokerEpoch() int64 {
-	if p == nil {
+func newPresence(client *znode.Client, self func() znode.Broker, logger *slog.Logger) *presence {
+	p := &presence{client: client, self: self, logger: logger}
+	p.epoch.Store(-1)
+	return p
+}
+
+// brokerEpoch is the czxid of the last registration; −1 before the first.
+func (p *presence) brokerEpoch() int64 { return p.epoch.Load() }
+
+// inForce is the czxid of the registration that stands; −1 without one.
+func (p *presence) inForce() int64 {
+	if !p.stands.Load() {
 		return -1
 	}
 	return p.epoch.Load()
@@ -35,20 +50,38 @@ func (p *presence) brokerEpoch() int64 {
 
 // start registers and keeps at it until stop.
 func (p *presence) start(ctx context.Context) error {
-	p.epoch.Store(-1)
 	epoch, err := p.client.RegisterBroker(ctx, p.registration())
 	if err != nil {
 		return err
 	}
 	p.epoch.Store(epoch)
-	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	p.client.KeepRegistered(ctx, p.registration, p.again)
+	p.stands.Store(true)
+	p.mu.Lock()
+	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	p.mu.Unlock()
+	p.client.KeepRegistered(p.ctx, p.registration, p.again)
 	return nil
+}
+
+// dirFailed tells the controller that a log directory failed, for as long as that
+// takes. Before the first registration nobody thinks that its replicas serve.
+func (p *presence) dirFailed(id int32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cancel == nil || p.ctx.Err() != nil {
+		return
+	}
+	p.work.Go(func() {
+		if err := p.client.AnnounceLogDirFailure(p.ctx, id); err != nil && p.ctx.Err() == nil {
+			p.logger.Error("the controller was not told of a failed log directory", "error", err)
+		}
+	})
 }
 
 // registration is what to register. It says of which earlier one nothing was lost: a
 // process that goes on has everything that it had under the one before (KIP-966).
 func (p *presence) registration() znode.Broker {
+	p.stands.Store(false)
 	b := p.self()
 	if b.CleanEpoch = p.epoch.Load(); b.CleanEpoch < 0 {
 		b.CleanEpoch = p.cleanEpoch
@@ -61,6 +94,7 @@ func (p *presence) again(epoch int64, err error) {
 	switch {
 	case err == nil:
 		p.epoch.Store(epoch)
+		p.stands.Store(true)
 		p.logger.Warn("registered again after the session was lost", "broker_epoch", epoch)
 		p.changed()
 	case errors.Is(err, znode.ErrBrokerIDInUse):
@@ -72,6 +106,9 @@ func (p *presence) again(epoch int64, err error) {
 
 // stop ends the registration, so that nobody waits for the session to expire.
 func (p *presence) stop(ctx context.Context, id int32) error {
+	p.mu.Lock()
 	p.cancel()
+	p.mu.Unlock()
+	p.work.Wait()
 	return wrap("unregister", p.client.UnregisterBroker(ctx, id))
 }

@@ -133,6 +133,7 @@ func (p *Partition) become(s *State) error {
 	p.step(&ev)
 	p.leaveFetcher()
 	p.publish(s, &before)
+	p.renew(s)
 	p.changed = false // Apply wakes.
 	return nil
 }
@@ -158,6 +159,15 @@ func (p *Partition) publish(s *State, before *replication.Status) {
 	}
 	p.lead.Store(l)
 	p.refreshAdmits()
+}
+
+// renew notes that a leader leads on in the present registration; stepping is held.
+func (p *Partition) renew(s *State) {
+	l := *p.lead.Load()
+	if now := p.manager.brokerEpoch(); l.leader == p.self && s.LeaderEpoch == l.epoch && l.brokerEpoch != now {
+		l.brokerEpoch = now
+		p.lead.Store(&l)
+	}
 }
 
 // ApplyAll is Apply of a controller that names every partition of this broker: those

@@ -118,6 +118,9 @@ func (m *Manager) Topics() []*Topic {
 // of its partitions is told, and without any directory left the broker is.
 func (m *Manager) dirFailed(d *logDir, cause error) {
 	m.background.Go(d.halt) // Not here: whoever met the error may hold locks.
+	if m.o.DirFailed != nil {
+		m.o.DirFailed()
+	}
 	if int(m.offlineDirs.Add(1)) == len(m.dirs) && m.o.Failed != nil {
 		m.o.Failed(fmt.Errorf("no log directory is left, the last was %s: %w: see to the disks, then start again", d.path, cause))
 	}

@@ -64,6 +64,9 @@ type leadership struct {
 	// epochStart the log end when the present one began.
 	since      int32
 	epochStart int64
+	// brokerEpoch is the registration that this broker was made leader under. In a
+	// later one it leads only once it is told so again: meanwhile another may.
+	brokerEpoch int64
 	// stopped is set when the replica was stopped or deleted.
 	stopped bool
 }
@@ -112,7 +115,7 @@ func (p *Partition) check(callerEpoch int32) error {
 		return ErrFencedEpoch
 	case callerEpoch != AnyEpoch && callerEpoch > l.epoch:
 		return ErrUnknownEpoch
-	case l.leader != p.self:
+	case l.leader != p.self, l.brokerEpoch != p.manager.brokerEpoch():
 		return ErrNotLeader
 	}
 	return nil
