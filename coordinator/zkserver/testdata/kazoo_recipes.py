@@ -1,6 +1,7 @@
 """Kazoo's basic operations and recipes against the server at argv[1]."""
 import sys
 import threading
+import time
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError, RolledBackError
@@ -59,6 +60,70 @@ assert (two.Queue("/kazoo/queue").get(), two.Queue("/kazoo/queue").get()) == (b"
 elected = []
 one.Election("/kazoo/election", "one").run(lambda: elected.append("one"))
 assert elected == ["one"]
+
+# A lock goes to who waits for it when the holder's session ends, and so does an office.
+three = KazooClient(sys.argv[1])
+three.start(timeout=10)
+held = three.Lock("/kazoo/handed", "three")
+assert held.acquire(timeout=10)
+got = threading.Event()
+
+
+def wait_for_lock():
+    with two.Lock("/kazoo/handed", "two"):
+        got.set()
+
+
+in_office, in_line, resign = threading.Event(), threading.Event(), threading.Event()
+
+
+def rule():
+    in_office.set()
+    resign.wait(30)
+
+
+threads = [
+    threading.Thread(target=wait_for_lock, daemon=True),
+    threading.Thread(target=three.Election("/kazoo/office", "three").run, args=(lambda: resign.wait(30),), daemon=True),
+]
+for thread in threads:
+    thread.start()
+election = two.Election("/kazoo/office", "two")
+
+
+def until(what):
+    for _ in range(1000):
+        if what():
+            return
+        time.sleep(0.01)
+    raise AssertionError("not in time")
+
+
+until(lambda: election.contenders() == ["three"])
+threads.append(threading.Thread(target=election.run, args=(rule,), daemon=True))
+threads[-1].start()
+until(lambda: election.contenders() == ["three", "two"])
+until(lambda: len(two.get_children("/kazoo/handed")) == 2)
+assert not got.is_set() and not in_office.is_set()
+
+children, complete = [], threading.Event()
+
+
+@two.ChildrenWatch("/kazoo/handed")
+def members(names):
+    children.append(len(names))
+    if children[-1] == 0:
+        complete.set()
+
+
+three.stop()
+assert got.wait(20) and in_office.wait(20) and complete.wait(20), (got, in_office, children)
+assert children[0] == 2, children
+resign.set()
+for thread in (threads[0], threads[2]):  # the other waits for a client that is gone
+    thread.join(20)
+three.close()
+
 party = one.Party("/kazoo/party", "one")
 party.join()
 assert list(two.Party("/kazoo/party")) == ["one"]
