@@ -20,7 +20,7 @@ func (c *testCluster) copyTransactions(ctx context.Context, seeds []string, id, 
 	for ctx.Err() == nil {
 		session, err := kgo.NewGroupTransactSession(kgo.SeedBrokers(seeds...), kgo.TransactionalID(id), kgo.TransactionTimeout(10*time.Second),
 			kgo.ConsumerGroup("copiers"), kgo.ConsumeTopics(from), kgo.DefaultProduceTopic(to), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.RequireStableFetchOffsets(), kgo.SessionTimeout(6*time.Second), kgo.HeartbeatInterval(300*time.Millisecond),
+			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.SessionTimeout(6*time.Second), kgo.HeartbeatInterval(300*time.Millisecond),
 			kgo.MetadataMinAge(100*time.Millisecond))
 		if err != nil {
 			c.t.Error(err)

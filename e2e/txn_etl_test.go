@@ -64,7 +64,7 @@ func startCopier(b *brokerProcess, slot int, from, to string) *copier {
 	c := &copier{stop: stop, done: make(chan struct{}), opts: []kgo.Opt{
 		kgo.SeedBrokers(b.Bootstrap), kgo.TransactionalID(fmt.Sprint("copier-", slot)), kgo.TransactionTimeout(10 * time.Second),
 		kgo.ConsumerGroup("copiers"), kgo.ConsumeTopics(from), kgo.DefaultProduceTopic(to), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.RequireStableFetchOffsets(), kgo.SessionTimeout(2 * time.Second), kgo.HeartbeatInterval(200 * time.Millisecond),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.SessionTimeout(2 * time.Second), kgo.HeartbeatInterval(200 * time.Millisecond),
 	}}
 	go func() {
 		defer close(c.done)

@@ -98,15 +98,6 @@ func (p *Partition) step(ev *replication.Event) {
 	}
 }
 
-// tell is step for those who hold no lock; whoever waits looks again.
-func (p *Partition) tell(ev *replication.Event) {
-	p.stepping.Lock()
-	p.step(ev)
-	if p.unlock() {
-		p.Changed.Wake()
-	}
-}
-
 // unlock gives stepping up and reports whether Changed is to be woken, once the
 // caller holds no lock at all.
 func (p *Partition) unlock() (changed bool) {
