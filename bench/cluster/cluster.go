@@ -58,6 +58,9 @@ type Options struct {
 	// Record has every broker keep a record of what is on stable storage, which
 	// CutPower needs.
 	Record bool
+	// Trace has every broker write what happens inside it to TraceDir, with what is
+	// done to them.
+	Trace bool
 	// Proxy puts a mesh between all, so that links can be cut. Seed is its jitter's.
 	Proxy bool
 	Seed  uint64

@@ -118,6 +118,9 @@ func (c *Cluster) brokerArgs(s *State, b *Process) []string {
 		set("socket.bind.address", proxy.BrokerIP(b.Broker).String())
 	}
 	set("log.dirs", c.DataDir(b.Broker))
+	if s.Trace {
+		set("trace.dir", c.TraceDir())
+	}
 	if s.Record {
 		args = append(args, "--powercut-record", c.recordDir(b.Broker))
 	}

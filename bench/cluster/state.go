@@ -41,6 +41,7 @@ type State struct {
 	TickMs int64 `json:"tick_ms,omitempty"`
 	// Record says whether brokers record what is durable.
 	Record bool   `json:"record,omitempty"`
+	Trace  bool   `json:"trace,omitempty"`
 	Seed   uint64 `json:"seed,omitempty"`
 	// Owner is who ends the cluster when it ends itself; nobody where it is zero.
 	Owner   process.ID `json:"owner,omitzero"`
@@ -75,7 +76,7 @@ func (p Process) State() process.State { return p.ID.State() }
 // plan decides names, ports and settings of a cluster that is to be started.
 func plan(o Options) (*State, error) {
 	s := &State{
-		Schema: schema, Started: time.Now().UTC().Truncate(time.Millisecond), Program: o.Program, Zookeeper: o.Zookeeper, Proxy: o.Proxy, Seed: o.Seed, TickMs: o.Tick.Milliseconds(), Record: o.Record,
+		Schema: schema, Started: time.Now().UTC().Truncate(time.Millisecond), Program: o.Program, Zookeeper: o.Zookeeper, Proxy: o.Proxy, Seed: o.Seed, TickMs: o.Tick.Milliseconds(), Record: o.Record, Trace: o.Trace,
 		Settings: append([]string{
 			"default.replication.factor=" + strconv.Itoa(min(3, o.Brokers)),
 			"min.insync.replicas=" + strconv.Itoa(min(2, o.Brokers)),
@@ -197,7 +198,7 @@ func (c *Cluster) note(a Action) error {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	_, err = f.Write(append(line, '\n'))
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Close(), c.traceFault(a))
 }
 
 // Actions is everything that has been done to the cluster.

@@ -20,7 +20,7 @@ import (
 type brokerFlags struct {
 	file, listen, logLevel string
 	set                    []string
-	powercut               string
+	powercut, trace        string
 	allowOpen, print       bool
 }
 
@@ -60,6 +60,7 @@ removed, and a little at every sync; appends run as without it.`,
 	c.Flags().BoolVar(&f.allowOpen, "allow-open-listener", false, "permit addresses that other machines can reach, although nobody is authenticated")
 	c.Flags().BoolVar(&f.print, "print-config", false, "print the whole effective configuration with its sources, and exit")
 	c.Flags().StringVar(&f.powercut, "powercut-record", "", "record what is durable in this directory, outside of log.dirs, for \"tidemark log cut\"")
+	c.Flags().StringVar(&f.trace, "trace", "", "write what happens inside the broker to trace-ID.jsonl in this directory, for \"tidemark log trace\"; short for --set trace.dir=DIR")
 	c.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	return c
 }
@@ -68,6 +69,9 @@ func (f brokerFlags) load() (*config.Broker, error) {
 	set := f.set
 	if f.listen != "" {
 		set = append(set, "listeners=PLAINTEXT://"+f.listen)
+	}
+	if f.trace != "" {
+		set = append(set, "trace.dir="+f.trace)
 	}
 	if f.allowOpen {
 		set = append(set, "listeners.allow.open=true")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -53,6 +54,7 @@ that "cluster cut" and "cluster link" can act on it.`,
 	c.Flags().StringArrayVar(&o.Set, "set", nil, "one setting of every broker as name=value; may be repeated")
 	c.Flags().IntVar(&o.Port, "port", firstPort, "port of the first broker, the others come after it; 0 takes free ones, as the default does where any is taken")
 	c.Flags().BoolVar(&o.Proxy, "proxy", false, "put proxies on all links, so that they can be cut")
+	c.Flags().BoolVar(&o.Trace, "trace", false, "have every broker write what happens inside it, for \"tidemark log trace\"")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the proxies' jitter")
 	c.Flags().BoolVar(&foreground, "foreground", false, "stay, and shut the cluster down at Ctrl-C, keeping its data")
 	return c
@@ -133,7 +135,7 @@ func printStarted(w io.Writer, f *clusterFlags, dir string, s *cluster.State, de
 	case f.name != "local":
 		which = " --name " + f.name
 	}
-	printNext(w, s, which, detached)
+	printNext(w, fromHere(dir), s, which, detached)
 	_, err := fmt.Fprintf(w, "\nclients connect to %s\n", s.Bootstrap())
 	if err == nil && !detached {
 		_, err = fmt.Fprintln(w, "Ctrl-C shuts it down and keeps the data")
@@ -142,7 +144,7 @@ func printStarted(w io.Writer, f *clusterFlags, dir string, s *cluster.State, de
 }
 
 // printNext names the commands that come to mind now.
-func printNext(w io.Writer, s *cluster.State, which string, detached bool) {
+func printNext(w io.Writer, dir string, s *cluster.State, which string, detached bool) {
 	bootstrap := ""
 	if address := s.Brokers[0].Address; address != net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort)) {
 		bootstrap = " --bootstrap " + address
@@ -158,6 +160,9 @@ func printNext(w io.Writer, s *cluster.State, which string, detached bool) {
 			other = "2"
 		}
 		next = append(next, [2]string{"cluster cut 1 " + other + " --for 30s" + which, "not a byte passes between the two"})
+	}
+	if s.Trace {
+		next = append(next, [2]string{"log trace " + filepath.Join(dir, "traces"), "what happened, and why"})
 	}
 	if detached {
 		next = append(next, [2]string{"cluster down" + which, "ends it all; --keep keeps the data"})

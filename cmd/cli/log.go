@@ -9,8 +9,8 @@ import (
 )
 
 func newLogCommand(app *App) *cobra.Command {
-	c := &cobra.Command{Use: "log", Short: "Look into the files of a log, or cut their power"}
-	c.AddCommand(newLogDumpCommand(app), newLogCutCommand(app))
+	c := &cobra.Command{Use: "log", Short: "Look into the files of a log or of a trace, or cut a log's power"}
+	c.AddCommand(newLogDumpCommand(app), newLogCutCommand(app), newLogTraceCommand(app))
 	return c
 }
 

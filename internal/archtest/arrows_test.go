@@ -88,7 +88,7 @@ var arrows = map[string][]string{
 
 	"bench/calibrate":        {"internal/loopback", "bench/result", "bench/schedule", "protocol/record"},
 	"bench/chaos":            {"bench/check", "bench/cluster", "bench/fault/proxy", "bench/ledger", "bench/process", "bench/schedule"},
-	"bench/cluster":          {"bench/fault/proxy", "bench/process"},
+	"bench/cluster":          {"bench/fault/proxy", "bench/process", "internal/trace"},
 	"bench/driver":           {"internal/loopback", "bench/schedule", "bench/workload", "commitlog", "engines", "protocol/record", "internal/vfs", "internal/clock"},
 	"bench/driver/memserver": {"internal/loopback", "protocol/wire"},
 	"bench/env":              {"bench/result"},

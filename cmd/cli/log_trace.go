@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/internal/trace"
+)
+
+func newLogTraceCommand(app *App) *cobra.Command {
+	var only, tp, jsonl string
+	c := &cobra.Command{
+		Use:   "trace DIR|FILE...",
+		Short: "Print the traces of brokers as one, in the order of their times",
+		Long: `Print the traces of brokers as one, in the order of their times, with the causes
+of events on other brokers. "tidemark broker --trace DIR" and "tidemark cluster up
+--trace" write traces; faults made by "tidemark cluster" stand among the events.
+Each line is the time since the first event, who told it and its number, the
+partition and its leader epoch, what happened, and what led to it:
+
+  1.5ms b2:7 orders-0@3 truncate from=9 to=7 hw=6 why="diverged" <- b1:4
+
+A line that is not what schema/trace-v1.json says is exit code 2; half a line at the
+end, as a kill leaves it, is skipped.`,
+		Example: `  tidemark log trace tidemark-cluster/local/traces
+  tidemark log trace traces --only leader,isr,truncate,fault --partition orders-0
+  tidemark log trace traces --jsonl trace.jsonl`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return mergeTraces(app, args, jsonl, traceFilter{kinds: wanted(only), tp: tp})
+		},
+	}
+	c.Flags().StringVar(&only, "only", "", "print the events of these kinds only, with commas: isr,leader,truncate")
+	c.Flags().StringVar(&tp, "partition", "", "print the events of this partition only, and those of none: orders-0")
+	c.Flags().StringVar(&jsonl, "jsonl", "", "write the merged events to this file instead, as schema/trace-v1.json has them")
+	return c
+}
+
+// wanted are names with commas in between.
+func wanted(list string) map[string]bool {
+	names := map[string]bool{}
+	for _, name := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
+		names[name] = true
+	}
+	return names
+}
+
+// traceFilter says which events are printed.
+type traceFilter struct {
+	kinds map[string]bool // empty is all
+	tp    string
+}
+
+func (f traceFilter) passes(e *trace.Event) bool {
+	return (len(f.kinds) == 0 || f.kinds[e.Kind.String()]) && (f.tp == "" || e.TopicPartition == "" || e.TopicPartition == f.tp)
+}
+
+// mergeTraces prints, or writes to a file.
+func mergeTraces(app *App, paths []string, jsonl string, filter traceFilter) error {
+	if jsonl == "" {
+		return printTraces(app.Out, app.JSON, paths, filter)
+	}
+	file, err := os.Create(jsonl)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // closed below; a second close does nothing
+	if err := printTraces(file, true, paths, filter); err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+func printTraces(to io.Writer, asJSON bool, paths []string, filter traceFilter) error {
+	out := bufio.NewWriterSize(to, 64<<10)
+	var line []byte
+	err := trace.MergeFiles(paths, func(e *trace.Event) error {
+		if !filter.passes(e) {
+			return nil
+		}
+		if asJSON {
+			line = trace.AppendJSON(line[:0], e)
+		} else {
+			line = trace.AppendText(line[:0], e)
+		}
+		_, err := out.Write(append(line, '\n'))
+		return err
+	})
+	if flushed := out.Flush(); err == nil {
+		err = flushed
+	}
+	if err != nil {
+		return WithCode(ExitInvalid, fmt.Errorf("trace: %w", err))
+	}
+	return nil
+}
