@@ -45,8 +45,9 @@ type asked struct {
 	failure   string
 
 	// What was last told of its requests; of the goroutine alone.
-	said fetchAnswered
-	pace trace.Pace
+	said   fetchAnswered
+	saidBy trace.ID
+	pace   trace.Pace
 }
 
 // turn is a question under way.

@@ -184,18 +184,23 @@ func (t *traced) synced(err error) {
 }
 
 // request tells that a follower asks its leader, unless it asked the same before, and
-// returns the event's id. The fetcher's goroutine alone calls it.
+// returns the id of the event that says so. The fetcher's goroutine alone calls it.
 func (a *asked) request(q *peer.FetchPartition, correlation int32) trace.ID {
 	t, now := a.p.traced, a.p.manager.now()
 	said := fetchAnswered{once: true, offset: q.FetchOffset, highWatermark: a.p.hw.Load(), epoch: q.LeaderEpoch}
-	if said == a.said || !a.pace.Pass(now) {
+	switch {
+	case said == a.said:
+		return a.saidBy
+	case !a.pace.Pass(now):
+		a.said, a.saidBy = fetchAnswered{}, trace.ID{}
 		return trace.ID{}
 	}
 	a.said = said
-	return t.to.Emit(trace.Event{
+	a.saidBy = t.to.Emit(trace.Event{
 		Kind: trace.Fetch, TopicPartition: t.name, Epoch: q.LeaderEpoch, Phase: "request", Follower: t.p.self, Correlation: correlation,
 		From: q.FetchOffset, LogEndOffset: a.p.end.Load(), HighWatermark: said.highWatermark,
 	})
+	return a.saidBy
 }
 
 // Traced reports whether events of partitions are wanted.
