@@ -7,16 +7,31 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tidemark/bench/cluster"
 )
 
 // TestFranzGoOwnSuite runs the library's own tests against our broker, but for those
 // of share groups.
 func TestFranzGoOwnSuite(t *testing.T) {
 	b := startBroker(t, "group.initial.rebalance.delay.ms=0", "group.consumer.heartbeat.interval.ms=300")
+	runFranzSuite(t, b.Bootstrap, "1", "5000")
+}
+
+// TestFranzGoOwnSuiteOnThree runs them against three brokers, with three replicas of
+// every topic.
+func TestFranzGoOwnSuiteOnThree(t *testing.T) {
+	r := startRig(t, cluster.Embedded, "zookeeper.session.timeout.ms=10000", "replica.lag.time.max.ms=30000", // a busy machine is no fault here
+		"group.consumer.heartbeat.interval.ms=300", "group.min.session.timeout.ms=6000")
+	runFranzSuite(t, strings.Join(r.seeds, ","), "3", "1000")
+}
+
+func runFranzSuite(t *testing.T, bootstrap, replicas, records string) {
+	t.Helper()
 	suite := filepath.Join(t.TempDir(), "kgo.test")
 	run(t, "", "go", "test", "-c", "-o", suite, "github.com/twmb/franz-go/pkg/kgo")
 	cmd := exec.Command(suite, "-test.v", "-test.run", "TestClient_Produce|TestIssue|TestGroup|TestUnknownGroup|TestTxn", "-test.count=1", "-test.timeout", "500s")
-	cmd.Env = append(os.Environ(), "KGO_SEEDS="+b.Bootstrap, "KGO_TEST_RF=1", "KGO_TEST_RECORDS=5000", "KGO_LOG_LEVEL=none")
+	cmd.Env = append(os.Environ(), "KGO_SEEDS="+bootstrap, "KGO_TEST_RF="+replicas, "KGO_TEST_RECORDS="+records, "KGO_LOG_LEVEL=none")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("franz-go's own suite: %v\n%s\nall it printed:\n%s", err, whatFailed(string(out)), out)
 	}
