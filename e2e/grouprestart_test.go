@@ -15,9 +15,15 @@ import (
 // TestGroupsOutliveTheBroker kills the broker under a group at work: its members go
 // on in their generation, and nothing committed is lost.
 func TestGroupsOutliveTheBroker(t *testing.T) {
+	for _, storage := range []string{"kafka", "zookeeper"} {
+		t.Run(storage, func(t *testing.T) { groupsOutliveTheBroker(t, append(slices.Clone(quickGroups), "offsets.storage="+storage)) })
+	}
+}
+
+func groupsOutliveTheBroker(t *testing.T, settings []string) {
 	t.Setenv(sessionEnv, "20s") // longer than the broker is away
 	dir := t.TempDir()
-	b := startBrokerWith(t, nil, dir, quickGroups...)
+	b := startBrokerWith(t, nil, dir, settings...)
 	createTopic(t, b, "work", 4)
 	p, sent := newProcessed(), 0
 	produce := func() {
@@ -35,7 +41,7 @@ func TestGroupsOutliveTheBroker(t *testing.T) {
 		committed := p.requireNoneSkipped(t, b, "g", "work")
 		produce()
 		b.Kill(t)
-		b = startBrokerAt(t, b.Bootstrap, nil, dir, quickGroups...)
+		b = startBrokerAt(t, b.Bootstrap, nil, dir, settings...)
 		produce()
 		p.await(t, sent)
 		if again := p.requireNoneSkipped(t, b, "g", "work"); again < committed {

@@ -21,7 +21,12 @@ var groupTools = map[string]struct{ groups, perf string }{
 }
 
 func TestKafkaGroupTools(t *testing.T) {
-	b := startBroker(t, quickGroups...)
+	for _, storage := range []string{"kafka", "zookeeper"} {
+		t.Run(storage, func(t *testing.T) { kafkaGroupTools(t, startBroker(t, append(slices.Clone(quickGroups), "offsets.storage="+storage)...)) })
+	}
+}
+
+func kafkaGroupTools(t *testing.T, b *brokerProcess) {
 	for _, k := range kafkaReleases {
 		t.Run(k.Version, func(t *testing.T) {
 			topic, group := "tools-"+k.Version, "readers-"+k.Version
