@@ -37,6 +37,7 @@ type Manager struct {
 	tasks  []*task // written by Open alone
 
 	recovery    recovery
+	lossy       atomic.Bool // some log has less than the last process left
 	offlineDirs atomic.Int32
 
 	cleaning *cleaning // set by Open

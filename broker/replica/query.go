@@ -145,9 +145,13 @@ func (m *Manager) Dirs() []DirInfo {
 }
 
 // CleanEpoch is the broker epoch under which the last process left every log
-// directory cleanly; NoBrokerEpoch where one of them was not (KIP-966).
+// directory cleanly; NoBrokerEpoch where one of them was not (KIP-966), or where a log
+// has less than it had then, whatever the marker says.
 func (m *Manager) CleanEpoch() int64 {
 	epoch := replication.NoBrokerEpoch
+	if m.lossy.Load() {
+		return epoch
+	}
 	for i, d := range m.dirs {
 		if d.offline.Load() || !d.clean || i > 0 && d.cleanEpoch != epoch {
 			return replication.NoBrokerEpoch

@@ -76,7 +76,22 @@ func (m *Manager) recover(ctx context.Context) error {
 		})
 	}
 	all.Wait()
+	m.missing()
 	return errors.Join(append(opened.errs, ctx.Err())...)
+}
+
+// missing looks for logs of which checkpoints know and that are not there: a log that is
+// deleted in order leaves the checkpoints first.
+func (m *Manager) missing() {
+	for _, d := range m.dirs {
+		for id, end := range d.recoveryPoints {
+			if end > 0 && m.found[id] == nil {
+				m.o.Logger.Error("log is gone; acknowledged records may be lost", "partition", id.String(), "dir", d.path, "end", end)
+				m.lossy.Store(true)
+				d.dropCheckpoints(id)
+			}
+		}
+	}
 }
 
 // recoveryThreads is how many logs of one directory are opened, or closed, at a time.
@@ -178,6 +193,9 @@ func (m *Manager) openLog(d *logDir, id ID, c TopicConfig, state commitlog.OpenS
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	m.report(path, log.Report())
+	if log.LogEndOffset() < state.RecoveryPoint || log.Report().Corruption != nil {
+		m.lossy.Store(true)
+	}
 	return log, nil
 }
 
