@@ -146,7 +146,7 @@ func (p *Partition) publish(s *State, before *replication.Status) {
 	}
 	l := &leadership{
 		leader: s.Leader, epoch: s.LeaderEpoch, partitionEpoch: s.PartitionEpoch, replicas: s.Replicas, isr: brokers(s.ISR),
-		since: s.LeaderEpoch, epochStart: after.EpochStart,
+		since: s.LeaderEpoch, epochStart: after.EpochStart, brokerEpoch: p.manager.brokerEpoch(),
 	}
 	if after.Role == replication.Leader {
 		if before.Role == replication.Leader {
@@ -161,7 +161,8 @@ func (p *Partition) publish(s *State, before *replication.Status) {
 	p.refreshAdmits()
 }
 
-// renew notes that a leader leads on in the present registration; stepping is held.
+// renew notes that a leader was told to lead on in the present registration, where that
+// was all the news; stepping is held.
 func (p *Partition) renew(s *State) {
 	l := *p.lead.Load()
 	if now := p.manager.brokerEpoch(); l.leader == p.self && s.LeaderEpoch == l.epoch && l.brokerEpoch != now {
