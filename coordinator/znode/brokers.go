@@ -113,7 +113,7 @@ func (c *Client) settleBroker(ctx context.Context, path string, content []byte, 
 
 // KeepRegistered registers the broker, as self describes it then, again whenever the
 // Client has a new session, until ctx or the Client ends, and reports each new broker
-// epoch, or why there is none, from its own goroutine. The first registration is the
+// epoch, or why there is none yet, from its own goroutine. The first registration is the
 // caller's, by RegisterBroker.
 func (c *Client) KeepRegistered(ctx context.Context, self func() Broker, registered func(epoch int64, err error)) {
 	c.mu.Lock()
@@ -132,7 +132,11 @@ func (c *Client) KeepRegistered(ctx context.Context, self func() Broker, registe
 					return
 				}
 				registered(epoch, err)
-				session = now.ID
+				if err == nil {
+					session = now.ID
+				} else if c.pause(ctx, err) != nil {
+					return
+				}
 				continue
 			}
 			select {

@@ -168,8 +168,38 @@ func TestSessionEndsWhileAway(t *testing.T) {
 	}
 }
 
-// expire cuts the client off until its broker is gone.
-func expire(t *testing.T, p *proxy, direct *Client) {
+// TestRegisteredOnceTheIDIsFree: a client whose broker id another session took while it
+// was away says so, and registers once that one leaves.
+func TestRegisteredOnceTheIDIsFree(t *testing.T) {
+	c, p, direct := throughProxy(t)
+	ctx := testContext(t)
+	b := Broker{ID: 1, Host: "h", Port: 1, Timestamp: time.UnixMilli(1)}
+	if _, err := c.RegisterBroker(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	outcomes := make(chan error, 100)
+	c.KeepRegistered(ctx, func() Broker { return b }, func(_ int64, err error) { outcomes <- err })
+	expire(t, p, direct, func() {
+		if _, err := direct.RegisterBroker(ctx, b); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := <-outcomes; !errors.Is(err, ErrBrokerIDInUse) {
+		t.Errorf("while another has the id: %v, want ErrBrokerIDInUse", err)
+	}
+	if err := direct.UnregisterBroker(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	for err := range outcomes {
+		if err == nil {
+			return
+		}
+	}
+}
+
+// expire cuts the client off until its broker is gone, and then does what is to be done
+// before it is back.
+func expire(t *testing.T, p *proxy, direct *Client, then ...func()) {
 	t.Helper()
 	ctx := testContext(t)
 	changed := make(chan struct{}, 100)
@@ -183,6 +213,9 @@ func expire(t *testing.T, p *proxy, direct *Client) {
 			t.Fatal(err)
 		}
 		if len(brokers) == 0 {
+			for _, do := range then {
+				do()
+			}
 			return
 		}
 	}
