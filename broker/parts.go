@@ -249,7 +249,7 @@ func (b *Broker) startController(ctx context.Context) (undo, error) {
 	})
 	control := peer.NewPool(b.peerOptions())
 	b.controller = controller.New(controller.Options{
-		Client: b.client, BrokerID: c.BrokerID, Clock: b.o.Clock, Logger: b.o.Logger,
+		Client: b.client, BrokerID: c.BrokerID, Registered: b.presence.stands.Load, Clock: b.o.Clock, Logger: b.o.Logger,
 		Trace: b.trace.Tracer(),
 		Sink:  b.orders, Peers: &peers{self: c.BrokerID, orders: b.orders, pool: control}, Replication: b.strategyOf,
 		AutoRebalance: c.Leadership.Rebalance, ImbalanceInterval: c.Leadership.RebalanceInterval,

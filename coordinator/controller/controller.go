@@ -35,6 +35,9 @@ type Options struct {
 	Sink     Sink
 	// Peers reaches the brokers, this one included.
 	Peers Peers
+	// Registered reports whether the broker's registration stands; without it the
+	// broker does not stand for election, as nobody could find it. nil is always.
+	Registered func() bool
 	// Replication is the strategy of a topic and what its elections look at; Self,
 	// BrokerEpoch and Dir are ignored. It must not call the Controller.
 	Replication func(topic string) (replication.Spec, replication.Config)
@@ -107,20 +110,21 @@ type Controller struct {
 	term    context.Context    // ends with the office; the loop writes it, and reads it without termMu
 
 	// Owned by the loop.
-	fence    znode.Fence
-	retry    event // steps that failed
-	brokers  map[int32]*broker
-	topics   map[string]*topic
-	dirty    map[*partition]bool // to be decided
-	stale    map[string]bool     // topics to be read again
-	passed   map[string]bool     // topics that cannot be read
-	strays   []znode.Stray
-	unrest   int             // how many times in a row settle came to no end
-	leaving  map[int32]int64 // brokers that shut down, by registration
-	wanted   map[TopicPartition][]int32
-	specs    map[string]strategy // of this round of settle
+	fence   znode.Fence
+	retry   event // steps that failed
+	brokers map[int32]*broker
+	topics  map[string]*topic
+	dirty   map[*partition]bool // to be decided
+	stale   map[string]bool     // topics to be read again
+	passed  map[string]bool     // topics that cannot be read
+	strays  []znode.Stray
+	unrest  int             // how many times in a row settle came to no end
+	leaving map[int32]int64 // brokers that shut down, by registration
+	wanted  map[TopicPartition][]int32
+	specs   map[string]strategy // of this round of settle
+
+	timersMu sync.Mutex // guards timers
 	timers   []clock.Timer
-	timersMu sync.Mutex
 }
 
 // New returns a Controller that Start brings to life.
@@ -191,8 +195,10 @@ func (c *Controller) Start(ctx context.Context) error {
 
 // every calls f again and again until Close.
 func (c *Controller) every(d time.Duration, f func()) {
+	c.timersMu.Lock() // the timers before it run
 	i := len(c.timers)
 	c.timers = append(c.timers, nil)
+	c.timersMu.Unlock()
 	var fire func()
 	arm := func() {
 		c.timersMu.Lock()

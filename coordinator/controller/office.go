@@ -80,6 +80,10 @@ func (c *Controller) seekOffice(ctx context.Context) error {
 			c.depose("somebody removed /controller")
 		}
 	}
+	if c.o.Registered != nil && !c.o.Registered() {
+		c.retry |= officeEvent
+		return nil
+	}
 	fence, err := c.o.Client.ElectController(ctx, c.o.BrokerID, c.o.Clock.Now())
 	if errors.Is(err, znode.ErrControllerExists) {
 		return nil
