@@ -22,6 +22,14 @@ bench-full: build
 bench-durability: build
 	$(BIN) bench run durability
 
+## bench-offsets: what it costs to commit offsets, in Kafka's topic and in ZooKeeper (at most 5 minutes)
+bench-offsets: build
+	$(BIN) bench run offsets
+
+## bench-replication: what copies cost, and what each strategy makes of one slow follower (at most 15 minutes)
+bench-replication: build
+	$(BIN) bench run replication
+
 ## bench-compare: compare two result folders, A=results/... B=results/...
 bench-compare: build
 	$(BIN) bench compare $(A) $(B)

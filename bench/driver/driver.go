@@ -7,6 +7,7 @@
 //	log    package commitlog in this process, over the chosen engines
 //	raw    pre-encoded batches over TCP: what a broker can take
 //	franz  the real client, kgo: what an application gets
+//	commits  offsets that groups commit
 package driver
 
 import (
@@ -133,8 +134,10 @@ func Open(ctx context.Context, o Options) (Session, error) {
 		return openRaw(ctx, o)
 	case "franz":
 		return openFranz(ctx, o)
+	case "commits":
+		return openCommits(ctx, o)
 	}
-	return nil, fmt.Errorf("no driver %q (there are: raw, franz, log, null)", o.Load.Driver)
+	return nil, fmt.Errorf("no driver %q (there are: raw, franz, log, commits, null)", o.Load.Driver)
 }
 
 // mine lists the partitions of one of several workers.

@@ -24,7 +24,7 @@ type Setting struct {
 // Settings is the one list of workload and client properties, in the order of
 // the reference page. Topic and broker properties are Kafka's and the broker's.
 var Settings = []Setting{
-	{"workload", "driver", "raw", "what offers the load: raw (pre-encoded batches), franz (the real client), log (the log in this process), null (nothing)", oneOf("raw", "franz", "log", "null")},
+	{"workload", "driver", "raw", "what offers the load: raw (pre-encoded batches), franz (the real client), log (the log in this process), commits (offsets that groups commit, each producer one), null (nothing)", oneOf("raw", "franz", "log", "commits", "null")},
 	{"workload", "target", "auto", "what takes it: process (a fresh broker), memory (a server that discards and serves from memory), external, inproc, none", oneOf("auto", "process", "memory", "external", "inproc", "none")},
 	{"workload", "bootstrap", "", "address of an external broker", anything},
 	{"workload", "record.size", "100B", "bytes of a record's value", sizeFrom(1)},
@@ -41,14 +41,14 @@ var Settings = []Setting{
 	{"workload", "bytes", "2GiB", "bound of what one saturating run writes", sizeFrom(1)},
 	{"workload", "interval", "250ms", "length of a row of series.csv", duration},
 	{"workload", "drain", "20s", "deadline for outstanding work after the window", duration},
-	{"workload", "brokers", "1", "broker processes of target process; two and more are a cluster with a metadata store of its own, where the first leads every partition", count(1, 100)},
+	{"workload", "brokers", "1", "broker processes of target process; two and more are a cluster with a metadata store of its own. The first ones hold the replicas, and the first of all leads where the strategy lets it", count(1, 100)},
 	{"workload", "replication.factor", "1", "replicas of each partition, at most brokers", count(1, 100)},
 	{"workload", "mesh", "false", "whether connections between brokers pass a proxy mesh, as those of a slow follower have to", boolean},
-	{"workload", "follower.rate", "max", "records per second that reach the last follower, of all partitions: max, a number, or 'N% of EXPERIMENT' (of its base cell); needs mesh", rate},
+	{"workload", "follower.rate", "max", "records per second that each leader can send to the last follower, of all partitions: max, a number, or 'N% of EXPERIMENT' (of its base cell); needs mesh", rate},
 	{"client", "acks", "1", "Kafka's acks", oneOf("0", "1", "all", "-1")},
 	{"client", "compression.type", "none", "codec of the batches", oneOf("none", "gzip", "snappy", "lz4", "zstd")},
 	{"client", "batch.size", "64KiB", "uncompressed bytes of a batch", sizeFrom(128)},
-	{"client", "batch.records", "0", "records of a batch, overriding batch.size; 0 for none (raw and log)", countFrom(0)},
+	{"client", "batch.records", "0", "records of a batch, overriding batch.size; 0 for none (raw and log; with commits the offsets of one, 0 for one of each partition)", countFrom(0)},
 	{"client", "linger.ms", "0", "Kafka's linger.ms (franz)", countFrom(0)},
 	{"client", "max.in.flight.requests.per.connection", "5", "requests outstanding on a connection", countFrom(1)},
 	{"client", "enable.idempotence", "false", "Kafka's enable.idempotence (franz)", boolean},
@@ -70,7 +70,7 @@ var topicNames = []string{"cleanup.policy", "compression.type", "compression.gzi
 	"replication.strategy", "unclean.leader.election.enable", "leader.replication.throttled.replicas", "follower.replication.throttled.replicas", "storage.append.engine", "storage.append.inplace", "storage.mapped.prefault", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
 
 var brokerNames = []string{"queued.max.request.bytes", "queued.max.requests.per.connection", "socket.send.buffer.bytes",
-	"socket.receive.buffer.bytes", "socket.request.max.bytes", "replica.lag.time.max.ms", "log.segment.bytes", "log.retention.bytes", "message.max.bytes",
+	"socket.receive.buffer.bytes", "socket.request.max.bytes", "replica.lag.time.max.ms", "log.segment.bytes", "log.retention.bytes", "message.max.bytes", "offsets.storage",
 	"storage.append.engine", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
 
 func find(name string) *Setting {
