@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ type admin struct {
 	brokers, replicas int
 	// temporary: the cluster outlives the session, the topic must not.
 	temporary bool
+	// begun is how many offsets the topic had before the load.
+	begun int64
 }
 
 // openAdmin connects and creates the topic.
@@ -169,21 +172,6 @@ func (a *admin) leaders(ctx context.Context) ([]string, error) {
 	}
 }
 
-// onlyLeader is the one broker that leads every partition: the raw driver keeps
-// its connections there.
-func (a *admin) onlyLeader(ctx context.Context) (string, error) {
-	leaders, err := a.leaders(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, l := range leaders[1:] {
-		if l != leaders[0] {
-			return "", fmt.Errorf("partitions of %s are led by %s and %s: the raw driver wants one leader (use driver franz)", a.topic, leaders[0], l)
-		}
-	}
-	return leaders[0], nil
-}
-
 // ends returns the log end offset of every partition.
 func (a *admin) ends(ctx context.Context) ([]int64, error) {
 	offsets, err := a.kadm.ListEndOffsets(ctx, a.topic)
@@ -212,15 +200,48 @@ func (a *admin) listed(which string, offsets kadm.ListedOffsets, err error) ([]i
 	return out, nil
 }
 
-// count is the number of records in the topic.
+// count is the number of records that the load has put into the topic.
 func (a *admin) count(ctx context.Context) (int64, error) {
 	ends, err := a.ends(ctx)
 	if err != nil {
 		return 0, err
 	}
-	var sum int64
-	for _, e := range ends {
-		sum += e
-	}
-	return sum, nil
+	return total(ends) - a.begun, nil
 }
+
+func total(offsets []int64) (sum int64) {
+	for _, o := range offsets {
+		sum += o
+	}
+	return sum
+}
+
+// begin notes what the topic has before the load: leaders of the strategy quorum
+// begin their epoch with a control batch.
+func (a *admin) begin(ctx context.Context, strategy string) error {
+	least := int64(0)
+	if strategy == quorum {
+		least = 1
+	}
+	deadline := time.Now().Add(controllerWithin)
+	for {
+		ends, err := a.ends(ctx)
+		switch {
+		case err != nil:
+			return err
+		case slices.Min(ends) >= least:
+			a.begun = total(ends)
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("no control batch of %s is committed", a.topic)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// quorum is the replication strategy whose leaders begin with a control batch.
+const quorum = "quorum"

@@ -13,7 +13,7 @@ import (
 	"tidemark/internal/loopback"
 )
 
-// raw drives one broker with batches encoded before the clock starts. Per send
+// raw drives brokers with batches encoded before the clock starts. Per send
 // it patches three numbers of a header; it never touches a record. A partition
 // belongs to one producer, so the n-th batch of a partition is known without
 // reading it.
@@ -21,8 +21,11 @@ type raw struct {
 	options Options
 	pool    *pool
 	admin   *admin
-	leader  string
-	next    []int64 // next[p] is the number of sends to partition p; owned by p's producer
+	leaders []string // where each partition's leader listens
+	// producers and consumers are the partitions of each worker.
+	producers, consumers [][]int32
+
+	next []int64 // next[p] is the number of sends to partition p; owned by p's producer
 }
 
 func openRaw(ctx context.Context, o Options) (Session, error) {
@@ -34,14 +37,33 @@ func openRaw(ctx context.Context, o Options) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	leader, err := a.onlyLeader(ctx)
-	if err != nil {
+	r := &raw{options: o, pool: pool, admin: a, next: make([]int64, o.Load.Partitions)}
+	if err := r.assign(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	if direct := o.Direct[leader]; direct != "" {
-		leader = direct
+	return r, nil
+}
+
+// assign finds the leaders and gives each worker its partitions.
+func (r *raw) assign(ctx context.Context) (err error) {
+	l := &r.options.Load
+	if r.leaders, err = r.admin.leaders(ctx); err != nil {
+		return err
 	}
-	return &raw{options: o, pool: pool, admin: a, leader: leader, next: make([]int64, o.Load.Partitions)}, nil
+	if r.producers, err = share(r.leaders, l.Producers); err != nil {
+		return err
+	}
+	if l.Fetch > 0 || l.Tail {
+		if r.consumers, err = share(r.leaders, l.Consumers); err != nil {
+			return err
+		}
+	}
+	for i, leader := range r.leaders {
+		if direct := r.options.Direct[leader]; direct != "" {
+			r.leaders[i] = direct
+		}
+	}
+	return r.admin.begin(ctx, l.Topic["replication.strategy"])
 }
 
 // Unit implements Session: one send is one batch.
@@ -53,9 +75,10 @@ func (r *raw) Count(ctx context.Context) (int64, error) { return r.admin.count(c
 // Close implements Session.
 func (r *raw) Close() error { return r.admin.close() }
 
-func (r *raw) dial(ctx context.Context) (net.Conn, error) {
+// dial connects to the leader of a partition.
+func (r *raw) dial(ctx context.Context, partition int32) (net.Conn, error) {
 	d := net.Dialer{Timeout: 5 * time.Second}
-	conn, err := d.DialContext(ctx, "tcp", r.leader)
+	conn, err := d.DialContext(ctx, "tcp", r.leaders[partition])
 	if err != nil {
 		return nil, fmt.Errorf("connect to the leader: %w", err)
 	}
@@ -88,11 +111,11 @@ type producer struct {
 
 // Produce implements Session.
 func (r *raw) Produce(ctx context.Context, worker int, f Feed) (int64, error) {
-	partitions := mine(worker, r.options.Load.Producers, r.options.Load.Partitions)
+	partitions := r.producers[worker]
 	if len(partitions) == 0 {
 		return 0, nil
 	}
-	conn, err := r.dial(ctx)
+	conn, err := r.dial(ctx, partitions[0])
 	if err != nil {
 		return 0, err
 	}

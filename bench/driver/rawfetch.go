@@ -23,8 +23,9 @@ type fetching struct {
 	correlate int32
 }
 
-func (r *raw) fetching(ctx context.Context) (*fetching, func(), error) {
-	conn, err := r.dial(ctx)
+// fetching connects to the leader of a partition.
+func (r *raw) fetching(ctx context.Context, partition int32) (*fetching, func(), error) {
+	conn, err := r.dial(ctx, partition)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,13 +56,17 @@ func (r *raw) Fetch(ctx context.Context, worker int, s Sink) error {
 	if err != nil {
 		return err
 	}
-	f, done, err := r.fetching(ctx)
+	partitions := r.consumers[worker]
+	if len(partitions) == 0 {
+		return nil
+	}
+	f, done, err := r.fetching(ctx, partitions[0])
 	if err != nil {
 		return err
 	}
 	defer done()
 	var cursors []*cursor
-	for _, p := range mine(worker, r.options.Load.Consumers, r.options.Load.Partitions) {
+	for _, p := range partitions {
 		if ends[p] > starts[p] {
 			cursors = append(cursors, &cursor{partition: p, offset: starts[p], start: starts[p], end: ends[p], request: fetchRequest(r.options.Topic, 500, int32(r.options.Load.FetchMaxBytes))})
 		}
@@ -150,7 +155,7 @@ func (f *fetching) receive(correlation int32) (int, error) {
 // Follow implements Session: it waits at the end of its partitions, one
 // connection for each, and notes when each batch arrived.
 func (r *raw) Follow(ctx context.Context, worker int, s Sink) error {
-	partitions := mine(worker, r.options.Load.Consumers, r.options.Load.Partitions)
+	partitions := r.consumers[worker]
 	if len(partitions) == 0 {
 		return nil
 	}
@@ -170,7 +175,7 @@ func (r *raw) Follow(ctx context.Context, worker int, s Sink) error {
 }
 
 func (r *raw) followOne(ctx context.Context, partition int32, s Sink) error {
-	f, done, err := r.fetching(ctx)
+	f, done, err := r.fetching(ctx, partition)
 	if err != nil {
 		return err
 	}

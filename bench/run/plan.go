@@ -59,7 +59,9 @@ const (
 	// assumedClusterStart is the same of a metadata store and several brokers.
 	assumedClusterStart = 2500 * time.Millisecond
 	assumedBytesPerS    = 1.5e9
-	assumedRate         = 10e6 // records/s of a cell that a relative rate refers to
+	// assumedCopiedPerS is the same where there are several replicas.
+	assumedCopiedPerS = 0.5e9
+	assumedRate       = 10e6 // records/s of a cell that a relative rate refers to
 )
 
 // estimate is the time of one run of a cell, the bytes it writes, and how many
@@ -67,14 +69,18 @@ const (
 func estimate(l workload.Load) (seconds float64, bytes, peak int64) {
 	measured := l.WarmUp + l.Window
 	perSecond := l.Rate.PerSecond
+	through := assumedBytesPerS
+	if l.Replicas > 1 {
+		through = assumedCopiedPerS
+	}
 	if l.Rate.Of != "" {
-		perSecond = assumedRate * l.Rate.Percent / 100
+		perSecond = min(assumedRate, through/float64(l.RecordBytes+8)) * l.Rate.Percent / 100
 	}
 	if perSecond > 0 {
 		bytes = int64(perSecond * measured.Seconds() * float64(l.RecordBytes+8))
 	} else {
-		bytes = min(l.Bytes, int64(assumedBytesPerS*measured.Seconds()))
-		bound := time.Duration(float64(l.Bytes) / assumedBytesPerS * float64(time.Second))
+		bytes = min(l.Bytes, int64(through*measured.Seconds()))
+		bound := time.Duration(float64(l.Bytes) / through * float64(time.Second))
 		measured = min(measured, max(bound, 100*time.Millisecond))
 	}
 	if l.Target == "none" || l.Target == "memory" || l.Target == "external" {
