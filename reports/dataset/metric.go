@@ -5,6 +5,7 @@ import (
 
 	"tidemark/bench/hist"
 	"tidemark/bench/result"
+	"tidemark/bench/stats"
 )
 
 // summary is what a run keeps of a histogram.
@@ -136,4 +137,19 @@ func Median(sorted []float64) float64 {
 		return sorted[n/2]
 	}
 	return (sorted[n/2-1] + sorted[n/2]) / 2
+}
+
+// Ratio is a cell's figure against another's, paired by block.
+func Ratio(over, under *Cell, m Metric) result.Interval {
+	return stats.Ratio(over.byBlock(m), under.byBlock(m))
+}
+
+func (c *Cell) byBlock(m Metric) map[int]float64 {
+	out := map[int]float64{}
+	for _, r := range c.Usable {
+		if v, ok := m.Of(r); ok {
+			out[r.Block] = v
+		}
+	}
+	return out
 }

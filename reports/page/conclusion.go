@@ -64,7 +64,7 @@ func conclude(v *view) []Statement {
 	if len(out) == 0 {
 		out = append(out, Statement{Kind: "undecided", Text: "No cell was compared with a base, so nothing is claimed about differences."})
 	}
-	return append(append(append(losses(v), out...), figures(v)...), limits(v)...)
+	return append(append(append(append(losses(v), replication(v)...), out...), figures(v)...), limits(v)...)
 }
 
 // concludeOn says what is known of some cells of an experiment on one subject; every

@@ -16,11 +16,14 @@ type Tile struct {
 	Small string `json:"small,omitempty"`
 }
 
-// headline is what stands at the top: what faults lose, where that was tried, and
-// how many differences the runs show.
+// headline is what stands at the top: what faults lose or slow followers cost, where
+// that was tried, and how many differences the runs show.
 func headline(v *view) string {
 	if d := v.Durability; d != nil && d.Done > 0 {
 		return lossTitle(d) + ". " + verdictsLine(v)
+	}
+	if said := replicationTitle(v); said != "" {
+		return said + ". " + verdictsLine(v)
 	}
 	return verdictsLine(v)
 }

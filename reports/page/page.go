@@ -24,6 +24,7 @@ import (
 // makers are the panels of an invocation in reading order.
 var makers = []maker{
 	{"durability", "Loss and throughput", "Loss", durability},
+	{"replication", "Copies and slow followers", "Replication", replicated},
 	{"throughput", "Throughput per cell", "Throughput", throughput},
 	{"fetch", "Fetch throughput per read engine", "Fetch", fetch},
 	{"spectrum", "Percentile spectrum", "Spectrum", spectra},
