@@ -40,7 +40,7 @@ part "known-bad builds" go_test planted -tags planted ./replication ./replicatio
 part "race" go_test race -race -timeout 25m $inner
 [ "$simtime" = 0 ] || part "simulation" env SIMTIME="$simtime" "$gotestsum" --format=pkgname-and-test-fails \
 	--jsonfile "$logs/simulation.json" -- -count=1 -timeout 3h -run '^(TestCorpus|TestMany)$' ./replication/sim
-part "clients" go_test clients -count=1 -timeout 25m -skip '^TestChaos' ./e2e/...
+part "clients" go_test clients -count=1 -timeout 35m -skip '^TestChaos' ./e2e/...
 part "chaos" go_test chaos -count=1 -timeout 60m -run '^TestChaos' ./e2e
 [ "${FUZZTIME:-20s}" = 0 ] || part "fuzzing" scripts/fuzz.sh "${FUZZTIME:-20s}"
 
