@@ -8,15 +8,16 @@ import (
 	"tidemark/broker/purgatory"
 	"tidemark/commitlog"
 	"tidemark/internal/clock"
+	"tidemark/internal/trace"
 	"tidemark/internal/vfs"
 )
 
 // benchHost is a manager on the machine's disk that leads topics under each flush
 // policy.
-func benchHost(t testing.TB, partitions int32) *Manager {
+func benchHost(t testing.TB, partitions int32, to *trace.Tracer) *Manager {
 	policies := map[string]FlushPolicy{"os": FlushOS, "batch": FlushBatch, "group": FlushGroup}
 	o := hostOptions(vfs.OS{}, t.TempDir())
-	o.Clock = clock.Real{}
+	o.Clock, o.Trace = clock.Real{}, to
 	o.Config = func(topic string) TopicConfig {
 		c := NewTopicConfig()
 		c.AppendEngine, c.ReadEngine, c.Flush = "buffered", "pread", policies[topic]
@@ -55,7 +56,7 @@ func BenchmarkAcknowledged(b *testing.B) {
 			partitions, each int
 		}{{"1x5", 1, 5}, {"8x5", 8, 5}} {
 			b.Run(policy+"/"+load.name, func(b *testing.B) {
-				m := benchHost(b, int32(load.partitions))
+				m := benchHost(b, int32(load.partitions), nil)
 				waiters := purgatory.New(clock.Real{})
 				defer waiters.Close()
 				tickets := make(chan struct{}, b.N)
@@ -97,7 +98,7 @@ func TestAppendAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("pools drop at random under the race detector")
 	}
-	m := benchHost(t, 1)
+	m := benchHost(t, 1, nil)
 	for _, policy := range []string{"os", "group"} {
 		p := m.Partition(policy, 0)
 		batch := testBatch("x")
@@ -118,8 +119,23 @@ func TestAppendAllocations(t *testing.T) {
 
 // BenchmarkAppendAlone is a batch of 16 KiB for the only replica: what the rules of
 // replication cost who has none.
-func BenchmarkAppendAlone(b *testing.B) {
-	m := benchHost(b, 1)
+func BenchmarkAppendAlone(b *testing.B) { appendAlone(b, nil) }
+
+// BenchmarkAppendTraced is the same with a trace on the machine's disk.
+func BenchmarkAppendTraced(b *testing.B) {
+	r, err := trace.Record(b.TempDir(), 1, func() time.Duration { return time.Duration(time.Now().UnixNano()) }, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	appendAlone(b, r.Tracer())
+	b.ReportMetric(float64(r.Dropped()), "dropped")
+	if err := r.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func appendAlone(b *testing.B, to *trace.Tracer) {
+	m := benchHost(b, 1, to)
 	p := m.Partition("os", 0)
 	batch := testBatch(string(make([]byte, 16<<10)))
 	b.ReportAllocs()
