@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/groups"
 	"tidemark/protocol/wire"
 )
 
@@ -73,5 +74,45 @@ func TestTransactionalOffsets(t *testing.T) {
 				t.Errorf("version %d: after transaction %d the offset is %d (%v), want %d", version.commit, i, got, code, want)
 			}
 		}
+	}
+}
+
+// mark sends the marker of a transaction's offsets of group g, as its coordinator does.
+func (p *txnProducer) mark(version int8, coordinatorEpoch int32, commit bool) wire.ErrorCode {
+	p.c.t.Helper()
+	partition, _ := p.c.server.o.Groups.Partition("g")
+	req := kmsg.NewPtrWriteTxnMarkersRequest()
+	req.Version = 2
+	m := kmsg.NewWriteTxnMarkersRequestMarker()
+	m.ProducerID, m.ProducerEpoch, m.CoordinatorEpoch, m.Committed, m.TransactionVersion = p.pid, p.epoch, coordinatorEpoch, commit, version
+	m.Topics = []kmsg.WriteTxnMarkersRequestMarkerTopic{{Topic: groups.Topic, Partitions: []int32{partition}}}
+	req.Markers = append(req.Markers, m)
+	return wire.ErrorCode(asked[*kmsg.WriteTxnMarkersResponse](p.c, req).Markers[0].Topics[0].Partitions[0].ErrorCode)
+}
+
+// TestMarkersOfOffsets: those in __consumer_offsets are held to the rules of any
+// partition's, so a former coordinator's marker and a late one decide nothing.
+func TestMarkersOfOffsets(t *testing.T) {
+	c := newCluster(t, nil)
+	c.topic("t", 1)
+	c.coordinate(1)
+	c.coordinateTxns()
+	p := c.producer("tx")
+	wantCode(t, "add", int16(p.addOffsets("g")), wire.None)
+	wantCode(t, "commit", int16(p.commitOffset(3, "g", 7)), wire.None)
+	wantCode(t, "a marker of the next coordinator", int16(p.mark(0, 5, true)), wire.None)
+	if got, code := c.offsetOf("g"); got != 7 {
+		t.Errorf("the offset is %d (%v), want 7", got, code)
+	}
+	wantCode(t, "commit", int16(p.commitOffset(3, "g", 8)), wire.None)
+	wantCode(t, "a marker of the former coordinator", int16(p.mark(0, 4, true)), wire.TransactionCoordinatorFenced)
+	wantCode(t, "one of version 2 with the epoch of the data", int16(p.mark(2, 5, true)), wire.InvalidProducerEpoch)
+	if got, code := c.offsetOf("g"); code != wire.UnstableOffsetCommit {
+		t.Errorf("the offset is %d (%v), want the transaction open still", got, code)
+	}
+	p.epoch++
+	wantCode(t, "one of version 2 with the next epoch", int16(p.mark(2, 5, false)), wire.None)
+	if got, code := c.offsetOf("g"); got != 7 || code != wire.None {
+		t.Errorf("the offset is %d (%v), want 7", got, code)
 	}
 }

@@ -51,7 +51,17 @@ func (l CoordinatorLog) Read(dst []byte, offset int64, maxBytes int) ([]byte, er
 // Append writes one batch as acks=all of the leader of that epoch and does not wait
 // until it is committed.
 func (l CoordinatorLog) Append(leaderEpoch int32, b record.Batch) (end int64, err error) {
-	info, moved, err := l.p.append(leaderEpoch, b, AckAll, commitlog.Coordinator)
+	return l.appended(l.p.append(leaderEpoch, b, AckAll, commitlog.Coordinator))
+}
+
+// AppendMarker is Append of the control batch that ends a producer's transaction;
+// newer is commitlog.Log.AppendMarker's.
+func (l CoordinatorLog) AppendMarker(leaderEpoch int32, m record.EndTxnMarker, newer bool) (end int64, err error) {
+	return l.appended(l.p.appendMarker(leaderEpoch, m, newer))
+}
+
+// appended tells whoever waits for what an append moved.
+func (l CoordinatorLog) appended(info commitlog.AppendInfo, moved bool, err error) (end int64, _ error) {
 	if err != nil {
 		return 0, err
 	}

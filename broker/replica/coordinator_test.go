@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tidemark/broker/purgatory"
+	"tidemark/commitlog"
 	"tidemark/coordinator/shard"
 	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
@@ -76,5 +77,40 @@ func TestCoordinatorLog(t *testing.T) {
 	apply(func(s *State) { s.Leader, s.LeaderEpoch = 2, 4 })
 	if _, err := l.Append(4, testBatch("e")); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("append of a former leader: got %v, want ErrNotLeader", err)
+	}
+}
+
+// TestCoordinatorsMarkers: they are held to the rules of any partition's, and to the
+// coordinator's own leader epoch.
+func TestCoordinatorsMarkers(t *testing.T) {
+	h := newHost(t, vfs.NewMem(), "/data")
+	h.open()
+	defer h.close()
+	h.lead("t", 1, 1)
+	p := h.Partition("t", 0)
+	watches := purgatory.New(h.clock)
+	defer watches.Close()
+	l := p.ForCoordinator(watches)
+	_, epoch := p.Leader()
+	if _, err := l.Append(epoch, inTransaction(5, 0)); err != nil {
+		t.Fatal(err)
+	}
+	marker := record.EndTxnMarker{ProducerID: 5, ProducerEpoch: 0, CoordinatorEpoch: 3, Commit: true}
+	if _, err := l.AppendMarker(epoch+1, marker, false); !errors.Is(err, ErrUnknownEpoch) {
+		t.Errorf("of a leadership to come: %v, want ErrUnknownEpoch", err)
+	}
+	if _, err := l.AppendMarker(epoch, marker, true); !errors.Is(err, commitlog.ErrInvalidProducerEpoch) {
+		t.Errorf("of transaction version 2, with the epoch of the data: %v, want ErrInvalidProducerEpoch", err)
+	}
+	marker.ProducerEpoch++
+	if end, err := l.AppendMarker(epoch, marker, true); end != 2 || err != nil {
+		t.Errorf("got %d, %v, want 2", end, err)
+	}
+	marker.CoordinatorEpoch--
+	if _, err := l.AppendMarker(epoch, marker, true); !errors.Is(err, commitlog.ErrCoordinatorFenced) {
+		t.Errorf("of a former transaction coordinator: %v, want ErrCoordinatorFenced", err)
+	}
+	if end := l.LogEndOffset(); end != 2 {
+		t.Errorf("the log ends at %d, want 2: what is refused leaves nothing", end)
 	}
 }

@@ -24,7 +24,12 @@ func (p *Partition) AppendTransactional(b record.Batch, acks int16, g commitlog.
 // transaction; newer is commitlog.Log.AppendMarker's. If moved is true the caller
 // calls Changed.Wake, as after Append.
 func (p *Partition) AppendMarker(m record.EndTxnMarker, newer bool) (info commitlog.AppendInfo, moved bool, err error) {
-	return p.appendBy(AnyEpoch, AckAll, func(leaderEpoch int32) (commitlog.AppendInfo, error) {
+	return p.appendMarker(AnyEpoch, m, newer)
+}
+
+// appendMarker is AppendMarker of a caller who knows the leader epoch.
+func (p *Partition) appendMarker(callerEpoch int32, m record.EndTxnMarker, newer bool) (info commitlog.AppendInfo, moved bool, err error) {
+	return p.appendBy(callerEpoch, AckAll, func(leaderEpoch int32) (commitlog.AppendInfo, error) {
 		return p.log.AppendMarker(m, leaderEpoch, newer)
 	})
 }

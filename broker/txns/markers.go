@@ -103,8 +103,9 @@ func (c *Coordinator) writeMarker(m *Marker, at txn.Partition, done func(error))
 		TimestampMs: c.o.Clock.Now().UnixMilli(), ProducerID: m.ProducerID, ProducerEpoch: m.ProducerEpoch,
 		CoordinatorEpoch: m.CoordinatorEpoch, Commit: m.Commit,
 	}
+	newer := m.Version >= txn.EpochBump
 	if at.Topic == groups.Topic {
-		c.o.Groups.CompleteTransaction(at.Index, end, func(r shard.Reply) { done(r.Err) })
+		c.o.Groups.CompleteTransaction(at.Index, end, newer, func(r shard.Reply) { done(r.Err) })
 		return
 	}
 	p := c.o.Replicas.Partition(at.Topic, at.Index)
@@ -112,7 +113,7 @@ func (c *Coordinator) writeMarker(m *Marker, at txn.Partition, done func(error))
 		done(replica.ErrUnknownPartition)
 		return
 	}
-	info, moved, err := p.AppendMarker(end, m.Version >= txn.EpochBump)
+	info, moved, err := p.AppendMarker(end, newer)
 	if err != nil {
 		done(err)
 		return

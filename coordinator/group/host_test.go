@@ -69,6 +69,10 @@ func (l *memoryLog) Append(_ int32, b record.Batch) (int64, error) {
 	return l.end, nil
 }
 
+func (l *memoryLog) AppendMarker(leaderEpoch int32, m record.EndTxnMarker, _ bool) (int64, error) {
+	return l.Append(leaderEpoch, m.Batch())
+}
+
 func (l *memoryLog) Watch(moved func()) (stop func()) { l.moved = moved; return func() {} }
 
 // stall holds commits back, or lets them go.

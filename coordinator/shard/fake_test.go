@@ -25,6 +25,7 @@ type fakeLog struct {
 	manual   bool // the high watermark stands until commit
 	refuse   bool
 	epoch    int32 // what appends must carry
+	newer    bool  // what the last marker came with
 	watchers map[int]func()
 	watched  int
 	reading  chan struct{} // where not nil, one element lets one Read go
@@ -73,6 +74,11 @@ func (l *fakeLog) Append(leaderEpoch int32, b record.Batch) (int64, error) {
 		m()
 	}
 	return end, nil
+}
+
+func (l *fakeLog) AppendMarker(leaderEpoch int32, m record.EndTxnMarker, newer bool) (int64, error) {
+	l.set(func() { l.newer = newer })
+	return l.Append(leaderEpoch, m.Batch())
 }
 
 // commit moves the high watermark to the end.

@@ -112,10 +112,10 @@ func (h *Host[M, R]) Submit(partition int32, operation Operation[M, R], done fun
 }
 
 // CompleteTransaction writes the control record that ends a producer's transaction
-// on a partition and applies it to the machine (WriteTxnMarkers). done is called as
-// in Submit.
-func (h *Host[M, R]) CompleteTransaction(partition int32, marker record.EndTxnMarker, done func(Reply)) {
-	h.submit(partition, work[M, R]{marker: &marker, done: done})
+// on a partition and applies it to the machine (WriteTxnMarkers); newer is
+// Log.AppendMarker's. done is called as in Submit.
+func (h *Host[M, R]) CompleteTransaction(partition int32, marker record.EndTxnMarker, newer bool, done func(Reply)) {
+	h.submit(partition, work[M, R]{marker: &marker, newer: newer, done: done})
 }
 
 func (h *Host[M, R]) submit(partition int32, w work[M, R]) {

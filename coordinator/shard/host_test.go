@@ -162,16 +162,16 @@ func TestTransactions(t *testing.T) {
 	})
 	s.do(write("c"))
 	done := make(chan Reply, 1)
-	s.CompleteTransaction(0, record.EndTxnMarker{ProducerID: 7, ProducerEpoch: 3, Commit: true}, func(r Reply) { done <- r })
-	if r := s.get(done); r.Err != nil {
-		t.Error(r.Err)
+	s.CompleteTransaction(0, record.EndTxnMarker{ProducerID: 7, ProducerEpoch: 3, Commit: true}, true, func(r Reply) { done <- r })
+	if r := s.get(done); r.Err != nil || !s.log.newer {
+		t.Errorf("%v; the log was told of a newer epoch: %v, want so", r.Err, s.log.newer)
 	}
 	want := []string{"0:a by 7", "1:b by 7", "2:c", "end of 7: true"}
 	if diff := cmp.Diff(want, s.entries()); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 	s.log.set(func() { s.log.refuse = true })
-	s.CompleteTransaction(0, record.EndTxnMarker{ProducerID: 8}, func(r Reply) { done <- r })
+	s.CompleteTransaction(0, record.EndTxnMarker{ProducerID: 8}, false, func(r Reply) { done <- r })
 	if r := s.get(done); !errors.Is(r.Err, errRefused) {
 		t.Errorf("a refused marker: got %v", r.Err)
 	}

@@ -20,6 +20,11 @@ type Log interface {
 	// The batch is the caller's again on return. The leader epoch is that of the
 	// leadership the caller was told of; any other must be refused.
 	Append(leaderEpoch int32, b record.Batch) (end int64, err error)
+	// AppendMarker is Append of the control record that ends a producer's
+	// transaction. It is refused where the log knows a later epoch of the producer
+	// or a later transaction coordinator; with newer, as in transaction version 2,
+	// where its producer epoch is not greater than that of the data too.
+	AppendMarker(leaderEpoch int32, m record.EndTxnMarker, newer bool) (end int64, err error)
 	// Watch calls moved after each move of the high watermark until stop is
 	// called. moved does not block and may be called from any goroutine, also from
 	// inside Append.

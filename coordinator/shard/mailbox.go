@@ -10,6 +10,7 @@ import (
 type work[M any, R any] struct {
 	operation Operation[M, R]
 	marker    *record.EndTxnMarker
+	newer     bool // of the marker, as in Log.AppendMarker
 	token     Token
 	done      func(Reply)
 }

@@ -121,7 +121,7 @@ func (s *shard[M, R]) do(w work[M, R]) {
 
 // endTransaction appends a control record and applies it.
 func (s *shard[M, R]) endTransaction(w work[M, R]) {
-	end, err := s.log.Append(s.leaderEpoch(), w.marker.Batch())
+	end, err := s.log.AppendMarker(s.leaderEpoch(), *w.marker, w.newer)
 	if err != nil {
 		s.answer(Reply{Token: w.token, Err: err})
 		return
