@@ -2,8 +2,9 @@ package cli
 
 import (
 	"bufio"
-	"fmt"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -94,8 +95,8 @@ func printTraces(to io.Writer, asJSON bool, paths []string, filter traceFilter) 
 	if flushed := out.Flush(); err == nil {
 		err = flushed
 	}
-	if err != nil {
-		return WithCode(ExitInvalid, fmt.Errorf("trace: %w", err))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return WithCode(ExitInvalid, err)
 	}
-	return nil
+	return err
 }
