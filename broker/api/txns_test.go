@@ -189,7 +189,7 @@ func committedValues(t testing.TB, p kmsg.FetchResponseTopicPartition) (out []st
 }
 
 func TestTransactionOfEitherVersion(t *testing.T) {
-	for _, version := range []struct{ produce, end int16 }{{9, 3}, {12, 5}} {
+	for _, version := range []struct{ produce, end int16 }{{9, 3}, {12, 5}, {12, 3}} {
 		c := newCluster(t, nil)
 		c.topic("t", 2)
 		c.coordinateTxns()
@@ -207,7 +207,7 @@ func TestTransactionOfEitherVersion(t *testing.T) {
 		}
 		for partition := range int32(2) {
 			if got := c.visible(partition); !slices.Equal(got, []string{"kept", "kept"}) {
-				t.Errorf("produce version %d: partition %d has %q for read_committed readers, want kept twice", version.produce, partition, got)
+				t.Errorf("produce version %d, end version %d: partition %d has %q for read_committed readers, want kept twice", version.produce, version.end, partition, got)
 			}
 		}
 	}

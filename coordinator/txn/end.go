@@ -86,14 +86,14 @@ func (t *transaction) mayEnd(r *EndRequest) (repeated bool, err error) {
 // whether a partition was added.
 func (x *Txns) end(now time.Time, t *transaction, r *EndRequest, token shard.Token, out *Outcome) {
 	n := t.next(now.UnixMilli())
-	n.ClientVersion = t.ClientVersion
+	n.ClientVersion = min(t.ClientVersion, EpochBump-1) // its markers have the epoch of its data
 	reply := &EndReply{t.ProducerID, t.ProducerEpoch}
 	if r.Bump {
 		if t.exhausted() && r.Fresh == None {
 			out.Reply(token, nil, ErrNeedProducerID)
 			return
 		}
-		n.ClientVersion = max(n.ClientVersion, EpochBump)
+		n.ClientVersion = max(t.ClientVersion, EpochBump)
 		n.ProducerEpoch, n.PreviousEpoch = t.ProducerEpoch+1, t.ProducerEpoch
 		reply.ProducerEpoch = n.ProducerEpoch
 		if t.exhausted() {
