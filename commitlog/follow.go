@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tidemark/internal/invariant"
+	"tidemark/internal/planted"
 	"tidemark/protocol/record"
 )
 
@@ -68,6 +69,9 @@ func (l *Log) appendFollower(o *Options, batches []byte) (AppendInfo, error) {
 		}
 		if err := l.write(batches[:n], nowMs); err != nil {
 			return info, err
+		}
+		if planted.Is(planted.DedupNotRebuilt) {
+			l.producers.Load(nil)
 		}
 		if info.BaseOffset < 0 {
 			info.BaseOffset = first.BaseOffset()

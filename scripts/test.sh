@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh runs every test of the project in seven parts and prints what each took,
+# test.sh runs every test of the project in eight parts and prints what each took,
 # what was skipped and why, and one closing line. FUZZTIME sets the time a fuzz
 # target gets (default 20s); FUZZTIME=0 leaves that part out. TIDEMARK_FULL=1 asks
 # for the longer proofs: ten times the kills and power cuts, several times the traces
@@ -36,7 +36,8 @@ go_test() {
 inner=$(go list ./... | grep -v '^tidemark/e2e')
 
 part "unit and conformance" go_test unit -timeout 15m $inner
-part "known-bad builds" go_test planted -tags planted ./replication ./replication/internal/scene ./coordinator/group
+part "known-bad builds" go_test planted -tags planted ./replication ./replication/internal/scene ./coordinator/group ./coordinator/txn
+part "known-bad logs" go_test planted-logs -tags planted -run '^TestPlanted$' ./commitlog
 part "race" go_test race -race -timeout 25m $inner
 [ "$simtime" = 0 ] || part "simulation" env SIMTIME="$simtime" "$gotestsum" --format=pkgname-and-test-fails \
 	--jsonfile "$logs/simulation.json" -- -count=1 -timeout 3h -run '^(TestCorpus|TestMany)$' ./replication/sim

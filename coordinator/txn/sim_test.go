@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tidemark/coordinator/shard"
+	"tidemark/internal/planted"
 )
 
 // A simulated cluster around the core: producers that crash, come back and send late;
@@ -23,6 +24,7 @@ import (
 //     told "aborted" none;
 //   - no marker of an older epoch follows one of a newer epoch;
 //   - once InitProducerId returned an epoch, nothing of an older one is appended;
+//   - a decision is handed out once in a term, and once more to who asks for all;
 //   - in the end nothing is open.
 type sim struct {
 	*world
@@ -33,6 +35,7 @@ type sim struct {
 	producers  []*simProducer
 	network    []func() // messages on the way, delivered in any order
 	undone     []carried
+	handed     map[string]bool // ids whose decision was handed out in this term
 	fresh      int64
 	values     int
 	trace      []string
@@ -100,13 +103,28 @@ func TestSimulated(t *testing.T) {
 	}
 }
 
+// TestPlanted: each known-bad build is found.
+func TestPlanted(t *testing.T) {
+	if !planted.Enabled {
+		t.Skip("needs -tags planted")
+	}
+	for _, flaw := range planted.Transactions {
+		t.Run(string(flaw), func(t *testing.T) { caught(t, flaw) })
+	}
+}
+
 func newSim(t *testing.T, seed uint64) *sim {
 	o := NewOptions()
 	o.Expiration = 1000 * time.Hour
 	s := &sim{
-		world: newWorld(o), t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), fresh: 100, told: map[*simTxn]string{}, granted: map[int64]int16{},
+		world: newWorld(o), t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), fresh: 100, told: map[*simTxn]string{}, granted: map[int64]int16{}, handed: map[string]bool{},
 	}
-	s.appended = func(r *Record) { s.note("log %s", showRecord(r)) }
+	s.appended = func(r *Record) {
+		s.note("log %s", showRecord(r))
+		if !r.undone() {
+			delete(s.handed, r.ID)
+		}
+	}
 	for i := range int32(3) {
 		s.partitions = append(s.partitions, &simPartition{at: Partition{"t", i}, producers: map[int64]*simState{}, fate: map[int]string{}})
 	}
@@ -365,7 +383,15 @@ func (s *sim) work(all bool) {
 			s.work(true)
 			return
 		}
+		if all {
+			clear(s.handed)
+		}
 		for _, d := range r.Body.(*WorkReply).Decisions {
+			if s.handed[d.ID] {
+				s.fail("%s is handed out again", showDecision(d))
+				return
+			}
+			s.handed[d.ID] = true
 			c := carried{Decision: d, epoch: s.epoch, left: map[Partition]bool{}}
 			for _, at := range d.Partitions {
 				c.left[at] = true

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tidemark/coordinator/shard"
+	"tidemark/internal/planted"
 )
 
 // Work replies with a WorkReply as soon as there are decisions that nobody carries
@@ -14,7 +15,7 @@ func (x *Txns) Work(_ time.Time, r *WorkRequest, token shard.Token, out *Outcome
 	}
 	reply := &WorkReply{}
 	for _, id := range x.inOrder() {
-		if t := x.ids[id]; t.undone() && (r.All || !t.handed) {
+		if t := x.ids[id]; t.undone() && (r.All || !t.handed || planted.Is(planted.HandOutTwice)) {
 			t.handed = true
 			reply.Decisions = append(reply.Decisions, t.decision())
 		}

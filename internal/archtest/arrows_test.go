@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 	"commitlog/cleaner":    {"protocol/record", "internal/invariant"},
 	"commitlog/producer":   {},
 	"commitlog": {"commitlog/checkpoint", "commitlog/epoch", "commitlog/index", "commitlog/producer", "commitlog/cleaner", "engines", "protocol/record",
-		"internal/vfs", "internal/clock", "internal/invariant"},
+		"internal/vfs", "internal/clock", "internal/invariant", "internal/planted"},
 	"commitlog/inspect": {"commitlog", "commitlog/checkpoint", "commitlog/epoch", "commitlog/index", "commitlog/producer", "protocol/record"},
 
 	"coordinator/zkserver/jute":       {},
@@ -58,7 +58,7 @@ var arrows = map[string][]string{
 	"coordinator/controller":          {"coordinator/controller/election", "coordinator/znode", "replication", "internal/clock", "internal/trace"},
 	"coordinator/shard":               {"protocol/record", "internal/timer", "internal/clock", "internal/invariant"},
 	"coordinator/group":               {"coordinator/shard", "internal/planted"},
-	"coordinator/txn":                 {"coordinator/shard"},
+	"coordinator/txn":                 {"coordinator/shard", "internal/planted"},
 
 	"replication":                 {"commitlog/epoch", "internal/planted", "internal/invariant"},
 	"replication/internal/scene":  {"commitlog/epoch", "replication"},
