@@ -7,6 +7,7 @@ import (
 
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/znode"
+	"tidemark/replication"
 )
 
 // writeStates is isr.update=zookeeper: the leader writes its partition's state itself,
@@ -30,6 +31,25 @@ func (b *Broker) writeStates(ctx context.Context, proposals []controller.Proposa
 	return outcomes, nil
 }
 
+// nextELR are the eligible leaders beside a new in-sync set, where the strategy keeps any
+// (sync does always): who left it while it is too small, and nobody else. One that stayed
+// among them would be elected for records that it never got.
+func (b *Broker) nextELR(tp znode.TopicPartition, before znode.PartitionState, isr []replication.Member) ([]replication.Member, error) {
+	spec, cfg := b.strategyOf(tp.Topic)
+	if !cfg.ELR && spec.Promise != replication.WholeSet {
+		return before.ELR, nil
+	}
+	var replicas int
+	if t := b.view.View().Topic(tp.Topic); t != nil {
+		p, _ := t.Partition(tp.Partition)
+		replicas = len(p.Replicas)
+	}
+	if replicas == 0 {
+		return nil, fmt.Errorf("the replicas of %s are not known yet", tp)
+	}
+	return replication.NextELR(before.ISR, before.ELR, isr, cfg.MinISR, replicas), nil
+}
+
 // writeState writes one state. It is read first, because other keys of it are kept.
 func (b *Broker) writeState(ctx context.Context, p *controller.Proposal) (o controller.Outcome, changed bool) {
 	tp := znode.TopicPartition{Topic: p.Topic, Partition: p.Partition}
@@ -41,6 +61,9 @@ func (b *Broker) writeState(ctx context.Context, p *controller.Proposal) (o cont
 		return controller.Outcome{Err: controller.ErrStaleState}, false
 	}
 	if s.Version == p.PartitionEpoch {
+		if s.ELR, err = b.nextELR(tp, s, p.ISR); err != nil {
+			return controller.Outcome{Err: err}, false
+		}
 		s.ISR, s.Recovering = p.ISR, p.Recovering
 		s.Version, err = b.client.UpdateISR(ctx, tp, s)
 		switch {
