@@ -55,6 +55,25 @@ func TestChaosClusterZombieLeader(t *testing.T) {
 	judge(t, settled(t, trial), keeps, keeps, keeps, keeps)
 }
 
+// TestChaosClusterPowerCuts cuts the power of one broker after the other: what another
+// member of the ISR has is not lost, nor what a quorum had on stable storage (R18).
+func TestChaosClusterPowerCuts(t *testing.T) {
+	r := lossy(t, cluster.Options{Record: true})
+	random := rand.New(rand.NewPCG(6, 6))
+	for i := range often(2, 15) {
+		trial := begin(t, r, int32(1+random.IntN(3)), []chaos.Cell{
+			{Name: "isr", Strategy: "isr", Acks: "all", PerSecond: 3000},
+			{Name: "sync", Strategy: "sync", Acks: "all", PerSecond: 2000},
+			{Name: "quorum-batch", Strategy: "quorum", Acks: "all", PerSecond: 1000, Topic: map[string]string{"storage.flush": "batch"}},
+			{Name: "quorum-group", Strategy: "quorum", Acks: "all", PerSecond: 1000, Topic: map[string]string{"storage.flush": "group"}},
+		}...)
+		fault, err := trial.Do(t.Context(), chaos.PowerCuts()[i%3], random)
+		must(t, err)
+		t.Logf("%s, broker %d; another leads after %v", fault.Kind, fault.Broker, fault.Elected)
+		judge(t, settled(t, trial), keeps, keeps, keeps, keeps)
+	}
+}
+
 // TestChaosClusterLeaderWithoutZooKeeper cuts a leader from ZooKeeper and nobody else
 // (C01): it gives its office up before its session can have ended, so that what it
 // acknowledges alone is with its successor.

@@ -77,6 +77,19 @@ func Kinds() []Kind {
 	}
 }
 
+// PowerCuts are faults of a cluster that keeps a record of what is durable. What a cut
+// leaves goes by the number of the trial.
+func PowerCuts() []Kind {
+	cut := func(ctx context.Context, r *Rig, b int32) error {
+		return r.CutPower(ctx, b, uint64(r.trials), []string{"sector", "page"}[r.trials%2])
+	}
+	return []Kind{
+		{"cut the power of the", Leader, true, cut},
+		{"cut the power of the", Follower, true, cut},
+		{"cut the power of the", Controller, true, cut},
+	}
+}
+
 // isolate holds what a broker sends to the others, what they send to it, and, where
 // asked for, both ways between it and the store.
 func (r *Rig) isolate(ctx context.Context, b int32, out, in, store bool) error {

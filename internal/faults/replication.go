@@ -51,7 +51,7 @@ var replication = Area{Letter: "R", Title: "Replication", Faults: []Fault{
 		[]string{"replication.TestTraces", "replication.TestProposals", "replication.TestPlantedStories", "broker.TestProposalsWithoutAnswer"}},
 	{"R18", "a member of the ISR loses power and is back inside its session (story 19)",
 		"its broker epoch is another one: it leaves the set before anybody is elected",
-		[]string{"replication.TestTraces", "replication/isr.TestElections", "replication.TestASessionThatFlickersTwice", "coordinator/controller.TestABounceIsADeath", "e2e.TestChaosClusterRounds"}},
+		[]string{"replication.TestTraces", "replication/isr.TestElections", "replication.TestASessionThatFlickersTwice", "coordinator/controller.TestABounceIsADeath", "e2e.TestChaosClusterRounds", "e2e.TestChaosClusterPowerCuts"}},
 	{"R19", "a replica loses its disk just after it was proposed for the ISR",
 		"the proposal names the broker epoch and is not written; what the leader knew of the earlier life is forgotten",
 		[]string{"replication.TestAdmittedSets", "replication.TestANewLifeOfABrokerStartsAnew", "replication.TestPlantedStories", "coordinator/controller.TestAdmission"}},
