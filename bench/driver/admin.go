@@ -139,7 +139,7 @@ func (a *admin) close() error {
 }
 
 // leaders waits until every partition has a leader that serves it and returns their
-// addresses. Other brokers may hear of a leader before it does itself.
+// addresses, by partition. Other brokers may hear of a leader before it does itself.
 func (a *admin) leaders(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -152,21 +152,22 @@ func (a *admin) leaders(ctx context.Context) ([]string, error) {
 		for _, b := range m.Brokers {
 			addresses[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
 		}
-		leaders := make([]string, 0, a.partitions)
+		leaders, led := make([]string, a.partitions), 0
 		for _, p := range m.Topics[a.topic].Partitions {
-			if address := addresses[p.Leader]; p.Err == nil && address != "" {
-				leaders = append(leaders, address)
+			if address := addresses[p.Leader]; p.Err == nil && address != "" && int(p.Partition) < a.partitions {
+				leaders[p.Partition] = address
+				led++
 			}
 		}
 		var unserved error
-		if len(leaders) == a.partitions {
+		if led == a.partitions {
 			if _, unserved = a.ends(ctx); unserved == nil {
 				return leaders, nil
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("%d of %d partitions of %s have a leader: %w", len(leaders), a.partitions, a.topic, ctx.Err()), unserved)
+			return nil, errors.Join(fmt.Errorf("%d of %d partitions of %s have a leader: %w", led, a.partitions, a.topic, ctx.Err()), unserved)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
