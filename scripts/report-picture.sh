@@ -20,7 +20,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # The picture has room for the headline and, where there were trials, loss against
-# throughput; else the first chart and the time line, each with the note without which
+# throughput, or where there were slow followers, what they cost; else the first chart and the time line, each with the note without which
 # it would mislead: compression, retention.
 style='<style>.panel:not(#throughput):not(#time),.contents,.panel details,.panel .note,footer,.about,.meta div:not(:nth-child(2)),.panel .eyebrow,#throughput h3,.top .eyebrow,#time .lead,#time .caption,#time h3{display:none}'
 style+='#throughput figure:nth-of-type(n+2){display:none}.top{padding:22px 0 16px}'
@@ -28,6 +28,10 @@ style+='#throughput .note:last-of-type,#time .note{display:block}#throughput .le
 if grep -q 'id="durability"' "$report"; then
 	style='<style>.panel:not(#durability),.contents,.panel details,footer,.about,.meta div:not(:nth-child(2)),.panel .eyebrow,.top .eyebrow{display:none}'
 	style+='#durability figure:nth-of-type(n+2){display:none}.top{padding:22px 0 16px}</style>'
+fi
+if grep -q 'id="replication"' "$report"; then
+	style='<style>.panel:not(#replication),.contents,.panel details,.panel .note,footer,.about,.meta div:not(:nth-child(2)),.panel .eyebrow,.top .eyebrow{display:none}'
+	style+='.top{padding:22px 0 16px}</style>'
 fi
 sed "s|</head>|$style</head>|" "$report" >"$work/report.html"
 
