@@ -69,7 +69,7 @@ func TestReplicationPanel(t *testing.T) {
 	if p.Error != "" || p.Missing != "" {
 		t.Fatalf("error %q, missing %q", p.Error, p.Missing)
 	}
-	for _, want := range []string{"With one slow follower isr ", "sync ", "3 replicas cost ×", "the processor time of 1"} {
+	for _, want := range []string{"One slow follower leaves isr ", "sync ", "3 replicas cost ×", "the processor time of 1"} {
 		if !strings.Contains(p.Title, want) {
 			t.Errorf("title %q lacks %q", p.Title, want)
 		}

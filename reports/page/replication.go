@@ -175,8 +175,11 @@ func strategyChart(e *dataset.Experiment) Figure {
 
 // shareWords is a ratio as a share of what it was.
 func shareWords(i result.Interval) string {
-	if i.N == 0 {
+	switch i.N {
+	case 0:
 		return ""
+	case 1:
+		return chart.Percent(i.Median)
 	}
 	return fmt.Sprintf("%s [%s, %s]", chart.Percent(i.Median), chart.Plain(100*i.Low), chart.Plain(100*i.High))
 }
@@ -253,7 +256,7 @@ func replicationTitle(v *view) string {
 			}
 		}
 		if len(shares) > 0 {
-			parts = append(parts, "With one slow follower "+list(shares)+" of the throughput with both well")
+			parts = append(parts, "One slow follower leaves "+list(shares)+" of the throughput")
 		}
 	}
 	for _, e := range copying(v) {
