@@ -142,6 +142,10 @@ func TestIdempotentProducer(t *testing.T) {
 	if n := w.ExpireProducers(w.clock.Now()); n != 2 || len(w.Producers()) != 0 {
 		t.Errorf("expired %d producers, %d left, want 2 and 0", n, len(w.Producers()))
 	}
+	w.mustAppend(idempotent(8, 0, 4720, 1), 0) // one that is not known may go on from anywhere
+	if _, err := w.AppendAsLeader(idempotent(8, 0, 4722, 1), 0, Client); !errors.Is(err, ErrOutOfOrderSequence) {
+		t.Errorf("a gap of a producer that came back: %v, want ErrOutOfOrderSequence", err)
+	}
 }
 
 func TestLogAppendTime(t *testing.T) {

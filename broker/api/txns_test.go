@@ -292,3 +292,29 @@ func (c *cluster) settle(id string) {
 	}
 	c.t.Fatal("the transaction never ended")
 }
+
+// TestTransactionTimesOut: a producer that falls silent holds readers up for no longer
+// than its transaction's timeout, and is outdated when it comes back.
+func TestTransactionTimesOut(t *testing.T) {
+	c := newCluster(t, nil)
+	c.topic("t", 1)
+	c.coordinateTxns()
+	silent, other := c.producer("silent"), c.producer("other")
+	for _, p := range []*txnProducer{silent, other} {
+		wantCode(t, "produce", int16(p.produce(12, 0, p.id)), wire.None)
+	}
+	wantCode(t, "end", int16(other.end(5, true)), wire.None)
+	c.settle(other.id)
+	c.clock.Advance(50 * time.Second)
+	req := c.fetchRequest(12, "t", 0, 0)
+	req.IsolationLevel = 1
+	if got := c.fetched(req); got.LastStableOffset != 0 {
+		t.Errorf("the last stable offset is %d before the timeout, want 0", got.LastStableOffset)
+	}
+	c.settle(silent.id)
+	if got := c.visible(0); !slices.Equal(got, []string{"other"}) {
+		t.Errorf("read_committed readers see %q, want the other transaction", got)
+	}
+	wantCode(t, "the silent one produces", int16(silent.produce(12, 0, "late")), wire.InvalidProducerEpoch)
+	wantCode(t, "the silent one commits what was aborted", int16(silent.end(5, true)), wire.InvalidTxnState)
+}

@@ -290,11 +290,13 @@ func TestOutdatedMarker(t *testing.T) {
 	h.until("the end of the transaction", func() bool { return h.state() == txn.CompleteCommit })
 }
 
-// TestAnotherTermCarriesOn: a decision that one leadership did not finish is the next
-// one's, and carries its epoch.
+// TestAnotherTermCarriesOn: a decision that one leadership did not finish, with half of
+// its markers written, is the next one's, and carries its epoch (fault T10).
 func TestAnotherTermCarriesOn(t *testing.T) {
 	h := newHost(t)
-	h.commit(h.begin(2))
+	written := h.o.Replicas.Partition("t", 0)
+	h.commit(h.begin(0, 2))
+	h.until("the marker in t-0", func() bool { return written.LogEndOffset() == 1 })
 	h.Led(0, 2, 1)
 	if r := h.call(func(done func(shard.Reply)) { h.End(&txn.EndRequest{Producer: txn.Producer{ID: "tx"}}, done) }); !errors.Is(r.Err, shard.ErrNotCoordinator) {
 		t.Errorf("who leads no more answers %v", r.Err)
@@ -305,6 +307,9 @@ func TestAnotherTermCarriesOn(t *testing.T) {
 	h.until("the end of the transaction", func() bool { return h.state() == txn.CompleteCommit })
 	if sent := h.peers.sent(); len(sent) != 1 || sent[0].markers[0].CoordinatorEpoch != 5 {
 		t.Errorf("sent %+v, want one marker of coordinator epoch 5", sent)
+	}
+	if end := written.LogEndOffset(); end != 2 {
+		t.Errorf("t-0 ends at %d, want one marker of each term", end)
 	}
 }
 

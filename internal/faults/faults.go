@@ -30,7 +30,7 @@ type Area struct {
 
 // Areas lists all rows in the order of the page.
 func Areas() []Area {
-	return []Area{badInput, security, overload, logs, disk, replication, controller, network, groups}
+	return []Area{badInput, security, overload, logs, disk, replication, controller, network, groups, transactions}
 }
 
 // WriteMarkdown writes docs/reference/faults.md.
