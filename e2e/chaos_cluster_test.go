@@ -100,6 +100,20 @@ func TestChaosClusterRoundsOnZooKeeper(t *testing.T) {
 	rounds(t, openChaos(t, cluster.Options{Seed: seed, Zookeeper: cluster.Real}), random, append(kinds, choose(random, often(0, 10))...))
 }
 
+// TestChaosClusterRoundsOfOtherRules is rounds where leaders write in-sync sets
+// themselves, and where eligible leaders are kept. It is one of the longer proofs.
+func TestChaosClusterRoundsOfOtherRules(t *testing.T) {
+	if often(0, 1) == 0 {
+		t.Skip("one of the longer proofs: TIDEMARK_FULL=1 asks for it")
+	}
+	for seed, setting := range []string{"isr.update=zookeeper", "eligible.leader.replicas=true"} {
+		t.Run(setting, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(uint64(seed), 0x63686173))
+			rounds(t, openChaos(t, cluster.Options{Seed: uint64(seed)}, setting), random, choose(random, len(chaos.Kinds())))
+		})
+	}
+}
+
 // choose takes faults until there are enough: the first ten are of every sort, all are
 // there before one is there again, and the order is by chance.
 func choose(random *rand.Rand, count int) (kinds []chaos.Kind) {
