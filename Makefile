@@ -65,6 +65,10 @@ test-full: check
 	scripts/test-deps.sh
 	TIDEMARK_FULL=1 SIMTIME=60m FUZZTIME=10m scripts/test.sh
 
+## test-ecosystem: Kafka Streams and Flink, killed again and again, exactly once (Maven fetches them; at most 10 minutes)
+test-ecosystem:
+	scripts/ecosystem.sh
+
 ## test-fast: unit and conformance tests only
 test-fast:
 	go test $$(go list ./... | grep -v /e2e)
@@ -73,7 +77,9 @@ test-fast:
 check:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
+	go vet -tags ecosystem ./e2e/ecosystem
 	$(TOOL) staticcheck ./...
+	$(TOOL) staticcheck -tags ecosystem ./e2e/ecosystem
 	scripts/govulncheck.sh
 	go test ./internal/archtest
 	$(MAKE) --no-print-directory docs-check
@@ -88,7 +94,7 @@ docs-check:
 
 ## clean: remove what was built and cached, keep results
 clean:
-	rm -rf bin .cache e2e/java/target
+	rm -rf bin .cache e2e/java/target e2e/ecosystem/java/target
 
 help:
 	@echo "Tidemark: a Kafka-protocol broker with swappable engines, and the bench around it."
