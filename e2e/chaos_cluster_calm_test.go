@@ -32,7 +32,7 @@ func inSync(t *testing.T, trial *chaos.Trial) {
 // and starts them again (R31): leadership moves first, so that nothing is lost whatever
 // an acknowledgement waits for, and nothing is there twice.
 func TestChaosClusterRollingRestart(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	trial := begin(t, r, 1, cautious()...)
 	for i := range 5 {
 		more(t, trial, 0, 500)
@@ -44,7 +44,7 @@ func TestChaosClusterRollingRestart(t *testing.T) {
 
 // TestChaosClusterChasedLeader kills whoever leads, again and again (R31).
 func TestChaosClusterChasedLeader(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	trial := begin(t, r, 1, moderate()...)
 	for range often(2, 5) {
 		leader, epoch := trial.Leader(0)
@@ -60,7 +60,7 @@ func TestChaosClusterChasedLeader(t *testing.T) {
 // TestChaosClusterPreferredLeaders has the preferred leader moved from broker to broker
 // under load (R35).
 func TestChaosClusterPreferredLeaders(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	trial := begin(t, r, 1, moderate()...)
 	client, err := r.Client()
 	must(t, err)
@@ -92,7 +92,7 @@ func TestChaosClusterPreferredLeaders(t *testing.T) {
 // less than a session, and nobody is elected; then until every session has ended, and
 // afterwards there is one controller, and nothing that was acknowledged is gone.
 func TestChaosClusterStoreAway(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	trial := begin(t, r, 1, moderate()...)
 	away := func(so time.Duration) {
 		for id := int32(1); id <= 3; id++ {

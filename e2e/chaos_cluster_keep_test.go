@@ -32,7 +32,7 @@ func moderate() []chaos.Cell {
 // sockets, lets another be elected, and has it go on (R28, N01): what it finds in its
 // sockets is not acknowledged unless the new leader has it.
 func TestChaosClusterZombieLeader(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	cells := append(moderate(), chaos.Cell{Name: "burst", Strategy: "isr", Acks: "all", PerSecond: 200, Plain: true})
 	trial := begin(t, r, 1, cells...)
 	const burst, producers, requests = 3, 10, 1000
@@ -58,9 +58,9 @@ func TestChaosClusterZombieLeader(t *testing.T) {
 // TestChaosClusterPowerCuts cuts the power of one broker after the other: what another
 // member of the ISR has is not lost, nor what a quorum had on stable storage (R18).
 func TestChaosClusterPowerCuts(t *testing.T) {
-	r := lossy(t, cluster.Options{Record: true})
+	r := openBeside(t, cluster.Options{Record: true})
 	random := rand.New(rand.NewPCG(6, 6))
-	for i := range often(2, 15) {
+	for i := range often(1, 15) {
 		trial := begin(t, r, int32(1+random.IntN(3)), []chaos.Cell{
 			{Name: "isr", Strategy: "isr", Acks: "all", PerSecond: 3000},
 			{Name: "sync", Strategy: "sync", Acks: "all", PerSecond: 2000},
@@ -78,7 +78,7 @@ func TestChaosClusterPowerCuts(t *testing.T) {
 // (C01): it gives its office up before its session can have ended, so that what it
 // acknowledges alone is with its successor.
 func TestChaosClusterLeaderWithoutZooKeeper(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	trial := begin(t, r, 1, append(moderate(), chaos.Cell{Name: "acks1", Strategy: "isr", Acks: "1", PerSecond: 2000})...)
 	fault, err := trial.Do(t.Context(), kindOf(t, "cut from ZooKeeper the leader"), rand.New(rand.NewPCG(3, 3)))
 	must(t, err)
@@ -89,7 +89,7 @@ func TestChaosClusterLeaderWithoutZooKeeper(t *testing.T) {
 // TestChaosClusterOneWayCuts holds what a leader sends to the other brokers, then what
 // they send to it (N03).
 func TestChaosClusterOneWayCuts(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	trial := begin(t, r, 2, moderate()...)
 	for _, kind := range []string{"hold what is sent to brokers by the leader", "hold what brokers send to the leader"} {
 		_, err := trial.Do(t.Context(), kindOf(t, kind), rand.New(rand.NewPCG(4, 4)))
@@ -103,7 +103,7 @@ func TestChaosClusterOneWayCuts(t *testing.T) {
 // another is in office, and has it go on (C02): there is one controller, it is not the
 // former one, and every topic that there is has a leader and all its replicas.
 func TestChaosClusterZombieController(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	former, err := r.Controller(t.Context())
 	must(t, err)
 	trial := begin(t, r, r.Others(former)[0], moderate()...)
@@ -161,7 +161,7 @@ func TestChaosClusterZombieController(t *testing.T) {
 // TestChaosClusterSwizzle cuts link after link in any order until none is left, and
 // lets go of them in another (N05).
 func TestChaosClusterSwizzle(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	trial := begin(t, r, 3, moderate()...)
 	random := rand.New(rand.NewPCG(5, 5))
 	type link struct{ a, b proxy.Name }
@@ -188,7 +188,7 @@ func TestChaosClusterSwizzle(t *testing.T) {
 // TestChaosClusterSlowFollower gives one follower a link of 1 Mbit/s (R15): isr drops it
 // and goes on, sync waits for it, quorum does not need it; and it comes back.
 func TestChaosClusterSlowFollower(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	cells := moderate()
 	for i := range cells {
 		cells[i].PerSecond = 5000

@@ -15,12 +15,6 @@ import (
 // lose and does not makes the run invalid: the fault did not bite, and the cells that
 // kept everything beside it prove nothing.
 
-// lossy runs one such script on a cluster of its own, beside one other.
-func lossy(t *testing.T, o cluster.Options, settings ...string) *chaos.Rig {
-	t.Parallel()
-	return openChaos(t, o, settings...)
-}
-
 // Whether a cell loses.
 const (
 	keeps = false
@@ -88,7 +82,7 @@ func lagging() (cells []chaos.Cell, expect []bool) {
 // and holds it down until another leads (R01). What acks=1 and async lose is exactly
 // what was acknowledged at and behind the start of the next epoch.
 func TestChaosClusterLaggingFollowers(t *testing.T) {
-	r := lossy(t, cluster.Options{}, "replica.lag.time.max.ms=30000")
+	r := openBeside(t, cluster.Options{}, "replica.lag.time.max.ms=30000")
 	cells, expect := lagging()
 	trial := begin(t, r, 1, cells...)
 	time.Sleep(time.Second)
@@ -120,7 +114,7 @@ func TestChaosClusterLaggingFollowers(t *testing.T) {
 // and the other follower the last: where only members of the ISR may lead, and who
 // comes back in another life leaves it before others are given up, it is that one.
 func TestChaosClusterAllKilled(t *testing.T) {
-	r := lossy(t, cluster.Options{}, "replica.lag.time.max.ms=30000")
+	r := openBeside(t, cluster.Options{}, "replica.lag.time.max.ms=30000")
 	cells, expect := lagging()
 	trial := begin(t, r, 1, cells...)
 	time.Sleep(time.Second)
@@ -142,7 +136,7 @@ func TestChaosClusterAllKilled(t *testing.T) {
 // records are left to the page cache every strategy loses, where they are synced
 // before they count the ones that wait for others keep all.
 func TestChaosClusterAllLosePower(t *testing.T) {
-	r := lossy(t, cluster.Options{Record: true})
+	r := openBeside(t, cluster.Options{Record: true})
 	batch := map[string]string{"storage.flush": "batch"}
 	trial := begin(t, r, 1, []chaos.Cell{
 		{Name: "isr", Strategy: "isr", Acks: "all", PerSecond: 2000},
@@ -200,7 +194,7 @@ func alone(t *testing.T, r *chaos.Rig, trial *chaos.Trial) {
 // (R10, R11): with unclean election another leads and what the leader had alone is
 // gone, without one nobody leads until it is back, and nothing is.
 func TestChaosClusterUncleanElection(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	trial := begin(t, r, 1, oneInSync()...)
 	alone(t, r, trial)
 	_, epoch := trial.Leader(0)
@@ -219,7 +213,7 @@ func TestChaosClusterUncleanElection(t *testing.T) {
 // TestChaosClusterLastInSyncLosesPower shrinks the ISR to the leader, writes, and cuts
 // its power (R13): with min.insync.replicas=1 that is lost, with 2 it was refused.
 func TestChaosClusterLastInSyncLosesPower(t *testing.T) {
-	r := lossy(t, cluster.Options{Record: true})
+	r := openBeside(t, cluster.Options{Record: true})
 	trial := begin(t, r, 1, oneInSync()...)
 	alone(t, r, trial)
 	must(t, r.CutPower(t.Context(), 1, 1, "page"))
@@ -236,7 +230,7 @@ func TestChaosClusterLastReplicaStanding(t *testing.T) {
 		isr      bool
 	}{{"false", loses}, {"true", keeps}} {
 		t.Run("eligible="+c.eligible, func(t *testing.T) {
-			r := lossy(t, cluster.Options{Record: true}, "eligible.leader.replicas="+c.eligible)
+			r := openBeside(t, cluster.Options{Record: true}, "eligible.leader.replicas="+c.eligible)
 			batch := map[string]string{"storage.flush": "batch"}
 			trial := begin(t, r, 1, []chaos.Cell{
 				{Name: "isr", Strategy: "isr", Acks: "all", PerSecond: 2000},
@@ -263,7 +257,7 @@ func TestChaosClusterLastReplicaStanding(t *testing.T) {
 // followers until it is alone in sync, then from ZooKeeper too, until another leads
 // (N02).
 func TestChaosClusterCutOffLeader(t *testing.T) {
-	r := lossy(t, cluster.Options{})
+	r := openBeside(t, cluster.Options{})
 	leader, err := r.Controller(t.Context())
 	must(t, err)
 	with := func(minISR string) map[string]string {
@@ -301,7 +295,7 @@ func TestChaosClusterCutOffLeader(t *testing.T) {
 // and pauses the other (R27): the rest elects among themselves. Without syncs the one
 // that came back knows nothing of what it had promised to keep.
 func TestChaosClusterQuorumInMemory(t *testing.T) {
-	r := lossy(t, cluster.Options{Record: true})
+	r := openBeside(t, cluster.Options{Record: true})
 	for _, c := range []struct {
 		flush  string
 		expect bool
