@@ -52,7 +52,7 @@ func replicated(v *view) (Panel, error) {
 	p := Panel{
 		Title: replicationTitle(v),
 		Lead: "A slow follower gets a fixed number of bytes a second of what its leader sends; the other follower and the leader are as they were. " +
-			"Per cents are of the same strategy with both followers well, paired by block.",
+			"Per cents are of the same strategy with both followers well, paired by block. Where all brokers share a machine, a follower that gets less leaves more of it to the others, so a strategy that does not wait may gain.",
 	}
 	for _, e := range exps {
 		switch {
