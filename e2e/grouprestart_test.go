@@ -16,7 +16,9 @@ import (
 // on in their generation, and nothing committed is lost.
 func TestGroupsOutliveTheBroker(t *testing.T) {
 	for _, storage := range []string{"kafka", "zookeeper"} {
-		t.Run(storage, func(t *testing.T) { groupsOutliveTheBroker(t, append(slices.Clone(quickGroups), "offsets.storage="+storage)) })
+		t.Run(storage, func(t *testing.T) {
+			groupsOutliveTheBroker(t, append(slices.Clone(quickGroups), "offsets.storage="+storage))
+		})
 	}
 }
 

@@ -22,7 +22,9 @@ var groupTools = map[string]struct{ groups, perf string }{
 
 func TestKafkaGroupTools(t *testing.T) {
 	for _, storage := range []string{"kafka", "zookeeper"} {
-		t.Run(storage, func(t *testing.T) { kafkaGroupTools(t, startBroker(t, append(slices.Clone(quickGroups), "offsets.storage="+storage)...)) })
+		t.Run(storage, func(t *testing.T) {
+			kafkaGroupTools(t, startBroker(t, append(slices.Clone(quickGroups), "offsets.storage="+storage)...))
+		})
 	}
 }
 
