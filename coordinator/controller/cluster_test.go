@@ -46,6 +46,8 @@ type fakeBroker struct {
 	ends            map[TopicPartition]FenceAnswer
 	fences          map[TopicPartition]int32
 	fulls, requests int
+	// told are the numbers of partitions that it was told of, by request and topic.
+	told []int
 	live            []int32
 	// answered counts LeaderAndISR requests by the number of their partitions.
 	partitions int

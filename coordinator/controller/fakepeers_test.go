@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"tidemark/coordinator/znode"
 )
@@ -102,6 +104,11 @@ func (f *fakePeers) UpdateMetadata(_ context.Context, id int32, r UpdateMetadata
 	for _, l := range r.Live {
 		b.live = append(b.live, l.ID)
 	}
+	told := map[string]int{}
+	for _, s := range r.Partitions {
+		told[s.Topic]++
+	}
+	b.told = slices.AppendSeq(b.told, maps.Values(told))
 	for _, s := range r.Partitions {
 		if s.Leader != DeletedLeader {
 			b.views[s.TopicPartition] = s

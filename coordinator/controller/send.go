@@ -78,7 +78,7 @@ func (s *sender) rest(d time.Duration) bool {
 func (s *sender) take() batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.released {
+	if !s.released || s.gathering {
 		return batch{}
 	}
 	return batch{

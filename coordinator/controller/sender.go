@@ -56,8 +56,8 @@ type sender struct {
 	fences map[key]int32 // leader epochs to be promised
 	live   []znode.Broker
 	// news: live changed. released: the first request may go; full: it is to be a
-	// Full one.
-	news, released, full bool
+	// Full one. gathering: what is taken in belongs together, and leaves together.
+	news, released, full, gathering bool
 	waiters              []waiter
 }
 
@@ -162,6 +162,17 @@ func (s *sender) release(full bool) {
 	defer s.mu.Unlock()
 	if !s.released {
 		s.released, s.full = true, full
+		s.poke()
+	}
+}
+
+// gather keeps what is taken in back, or lets it go: a broker that knew some partitions
+// of a new topic only would place keys, and groups, by their number.
+func (s *sender) gather(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gathering = on
+	if !on {
 		s.poke()
 	}
 }

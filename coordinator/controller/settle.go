@@ -67,6 +67,10 @@ func (c *Controller) sortedDirty() []*partition {
 // decideDirty tells who is at rest, and returns who is not with the state it should
 // have.
 func (c *Controller) decideDirty() (due []*partition, states []znode.PartitionState) {
+	for _, b := range c.brokers {
+		b.sender.gather(true)
+		defer b.sender.gather(false)
+	}
 	for _, p := range c.sortedDirty() {
 		if p.topic.deletion != nil {
 			delete(c.dirty, p)
