@@ -26,6 +26,10 @@ bench-durability: build
 bench-offsets: build
 	$(BIN) bench run offsets
 
+## bench-transactions: what transactions cost an idempotent producer (at most 4 minutes)
+bench-transactions: build
+	$(BIN) bench run transactions
+
 ## bench-replication: what copies cost, and what each strategy makes of one slow follower (at most 15 minutes)
 bench-replication: build
 	$(BIN) bench run replication

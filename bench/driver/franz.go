@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tidemark/bench/schedule"
+	"tidemark/bench/workload"
 )
 
 // franz drives a target through kgo, one client per worker, with Kafka's client
@@ -22,6 +23,8 @@ type franz struct {
 	admin   *admin
 	values  [][]byte
 	batches written
+	// markers are the control records of committed transactions.
+	markers atomic.Int64
 }
 
 // written counts the batches that clients wrote; it is a hook of theirs.
@@ -52,6 +55,9 @@ func openFranz(ctx context.Context, o Options) (Session, error) {
 	if o.Load.RecordBytes < stampBytes {
 		return nil, fmt.Errorf("record.size %d: the franz driver needs %d bytes for the intended time", o.Load.RecordBytes, stampBytes)
 	}
+	if err := checkIdempotence(o.Load); err != nil {
+		return nil, err
+	}
 	a, err := openAdmin(ctx, o)
 	if err != nil {
 		return nil, err
@@ -67,6 +73,23 @@ func openFranz(ctx context.Context, o Options) (Session, error) {
 	return f, nil
 }
 
+// idempotentInFlight is how many requests an idempotent client has in flight, whatever
+// it is told.
+const idempotentInFlight = 5
+
+// checkIdempotence says what an idempotent or a transactional client cannot have.
+func checkIdempotence(l workload.Load) error {
+	switch {
+	case l.Transaction > 0 && !l.Idempotent:
+		return errors.New("transaction.duration.ms: transactions need enable.idempotence=true")
+	case l.Idempotent && l.Acks != -1:
+		return errors.New("enable.idempotence: set acks=all")
+	case l.Idempotent && l.InFlight != idempotentInFlight:
+		return fmt.Errorf("enable.idempotence: set max.in.flight.requests.per.connection to %d", idempotentInFlight)
+	}
+	return nil
+}
+
 // Unit implements Session: one send is one record; the client batches, and how
 // well it compresses is known once it has written some.
 func (f *franz) Unit() Unit {
@@ -74,7 +97,15 @@ func (f *franz) Unit() Unit {
 }
 
 // Count implements Session.
-func (f *franz) Count(ctx context.Context) (int64, error) { return f.admin.count(ctx) }
+func (f *franz) Count(ctx context.Context) (int64, error) {
+	if f.options.Load.Transaction > 0 {
+		if err := f.admin.settled(ctx); err != nil {
+			return 0, err
+		}
+	}
+	n, err := f.admin.count(ctx)
+	return n - f.markers.Load(), err
+}
 
 // Close implements Session.
 func (f *franz) Close() error { return f.admin.close() }
@@ -97,7 +128,7 @@ func (f *franz) producerOptions() []kgo.Opt {
 		kgo.SeedBrokers(strings.Split(f.options.Bootstrap, ",")...), kgo.ClientID(clientID), kgo.DefaultProduceTopic(f.options.Topic),
 		kgo.RecordPartitioner(kgo.UniformBytesPartitioner(l.BatchBytes, false, false, nil)),
 		kgo.ProducerBatchMaxBytes(int32(l.BatchBytes)), kgo.ProducerLinger(l.Linger),
-		kgo.MaxBufferedRecords(maxBuffered), kgo.MaxProduceRequestsInflightPerBroker(l.InFlight),
+		kgo.MaxBufferedRecords(maxBuffered),
 		kgo.RecordDeliveryTimeout(30 * time.Second), kgo.WithHooks(&f.batches),
 	}
 	switch l.Acks {
@@ -109,7 +140,7 @@ func (f *franz) producerOptions() []kgo.Opt {
 		opts = append(opts, kgo.RequiredAcks(kgo.AllISRAcks()))
 	}
 	if !l.Idempotent {
-		opts = append(opts, kgo.DisableIdempotentWrite())
+		opts = append(opts, kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(l.InFlight))
 	}
 	codecs := map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(),
 		"snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()}
@@ -118,12 +149,20 @@ func (f *franz) producerOptions() []kgo.Opt {
 
 // Produce implements Session.
 func (f *franz) Produce(ctx context.Context, worker int, feed Feed) (int64, error) {
-	client, err := kgo.NewClient(f.producerOptions()...)
+	opts := f.producerOptions()
+	if f.options.Load.Transaction > 0 {
+		opts = append(opts, kgo.TransactionalID(fmt.Sprintf("%s-%d", f.options.Topic, worker)))
+	}
+	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		return 0, fmt.Errorf("producing client: %w", err)
 	}
 	defer client.Close()
-	run := &franzRun{feed: feed, sampled: feed.Saturating(), batches: &f.batches}
+	transactions := &transactions{client: client, length: f.options.Load.Transaction, wrote: make([]bool, f.options.Load.Partitions), markers: &f.markers}
+	if err := transactions.begin(); err != nil {
+		return 0, err
+	}
+	run := &franzRun{feed: feed, sampled: feed.Saturating(), batches: &f.batches, wrote: transactions.wrote}
 	var created time.Time
 	var held int64 // by a client whose buffer was full
 	for i := 0; ; i++ {
@@ -133,6 +172,12 @@ func (f *franz) Produce(ctx context.Context, worker int, feed Feed) (int64, erro
 		}
 		if !run.sampled || i%64 == 0 {
 			created = time.Now() // else the client would ask for each record
+			if transactions.over(created) {
+				if err := errors.Join(transactions.commit(ctx), transactions.begin()); err != nil {
+					return run.open.Load(), errors.Join(err, run.failure())
+				}
+				held = schedule.Now()
+			}
 		}
 		p := run.take(f.values[i%len(f.values)])
 		p.record.Timestamp = created
@@ -153,6 +198,9 @@ func (f *franz) Produce(ctx context.Context, worker int, feed Feed) (int64, erro
 	if err := client.Flush(ctx); err != nil && ctx.Err() == nil {
 		return run.open.Load(), fmt.Errorf("flush: %w", err)
 	}
+	if err := transactions.commit(ctx); err != nil && ctx.Err() == nil {
+		return run.open.Load(), errors.Join(err, run.failure())
+	}
 	return run.open.Load(), run.failure()
 }
 
@@ -162,6 +210,7 @@ type franzRun struct {
 	feed    Feed
 	sampled bool
 	batches *written
+	wrote   []bool // partitions, in the present transaction
 	open    atomic.Int64
 	pool    sync.Pool
 	now     int64
@@ -204,6 +253,7 @@ func (r *franzRun) settle(p *pending, record *kgo.Record, err error) {
 		r.permil = r.batches.permil()
 	}
 	r.acks++
+	r.wrote[record.Partition] = true
 	size, permil := int64(len(p.value)+recordOverhead), r.permil
 	if permil == 0 {
 		permil = 1000 // the client has not told of its first batch yet

@@ -9,7 +9,7 @@ import (
 )
 
 func TestEverySuiteParses(t *testing.T) {
-	if diff := cmp.Diff([]string{"durability", "full", "offsets", "quick", "replication", "smoke"}, Names()); diff != "" {
+	if diff := cmp.Diff([]string{"durability", "full", "offsets", "quick", "replication", "smoke", "transactions"}, Names()); diff != "" {
 		t.Errorf("suites (-want +got):\n%s", diff)
 	}
 	for _, name := range Names() {

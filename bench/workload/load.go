@@ -40,6 +40,8 @@ type Load struct {
 	InFlight      int
 	Idempotent    bool
 	FetchMaxBytes int
+	// Transaction is how long one lasts, 0 for none.
+	Transaction time.Duration
 
 	// Topic and Broker are Kafka's properties, without a section in front.
 	Topic  map[string]string
@@ -79,6 +81,7 @@ func newLoad(config map[string]string) Load {
 	l.Linger = time.Duration(mustInt(get("linger.ms"))) * time.Millisecond
 	l.InFlight = mustInt(get("max.in.flight.requests.per.connection"))
 	l.Idempotent = get("enable.idempotence") == "true"
+	l.Transaction = time.Duration(mustInt(get("transaction.duration.ms"))) * time.Millisecond
 	l.FetchMaxBytes = int(mustSize(get("fetch.max.bytes")))
 	switch get("acks") {
 	case "0":

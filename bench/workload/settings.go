@@ -52,12 +52,13 @@ var Settings = []Setting{
 	{"client", "linger.ms", "0", "Kafka's linger.ms (franz)", countFrom(0)},
 	{"client", "max.in.flight.requests.per.connection", "5", "requests outstanding on a connection", countFrom(1)},
 	{"client", "enable.idempotence", "false", "Kafka's enable.idempotence (franz)", boolean},
+	{"client", "transaction.duration.ms", "0", "how long a producer's transaction lasts, as in Kafka's producer-performance; 0 for none (franz, with enable.idempotence and acks=all)", countFrom(0)},
 	{"client", "fetch.max.bytes", "1MiB", "bytes of one fetch response", sizeFrom(1)},
 }
 
 // later are settings that are younger than the ids of cells: at its default one is
 // left out of the id, so that a cell keeps its own.
-var later = []string{"brokers", "replication.factor", "mesh", "follower.rate"}
+var later = []string{"brokers", "replication.factor", "mesh", "follower.rate", "transaction.duration.ms"}
 
 // topicNames and brokerNames are properties of the other two sections that the
 // broker honours; an unknown name close to one of them is taken for a typing
