@@ -122,3 +122,18 @@ func TestAdd(t *testing.T) {
 		t.Errorf("%d events, %v; want 3", n, err)
 	}
 }
+
+// TestResolveRepeatedQuestion: a follower tells a question once that it asks again and
+// again; the answer that brings something at last has it as its cause.
+func TestResolveRepeatedQuestion(t *testing.T) {
+	var r Resolver
+	request := Event{ID: ID{2, 1}, Kind: Fetch, TopicPartition: "t-0", Phase: "request", Follower: 2, Correlation: 3}
+	response := Event{ID: ID{1, 1}, Kind: Fetch, TopicPartition: "t-0", Phase: "response", Follower: 2, Correlation: 9, Asked: Request{2, 9}}
+	appended := Event{ID: ID{2, 2}, Cause: ID{2, 1}, Kind: Append, TopicPartition: "t-0"}
+	for _, e := range []*Event{&request, &response, &appended} {
+		r.Resolve(e)
+	}
+	if response.Cause != request.ID || appended.Cause != response.ID {
+		t.Errorf("the response is for %v and the append for %v, want %v and %v", response.Cause, appended.Cause, request.ID, response.ID)
+	}
+}

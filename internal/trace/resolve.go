@@ -32,7 +32,8 @@ func (r *Resolver) Resolve(e *Event) {
 	case e.Kind == Fetch && e.Phase == "request":
 		r.note(fetcher{e.ID.Broker, e.TopicPartition}, asked{correlation: e.Correlation, request: e.ID})
 	case !e.Asked.IsZero():
-		a := r.find(fetcher{e.Asked.Broker, e.TopicPartition}, func(a *asked) bool { return a.correlation == e.Asked.Correlation })
+		// A question that is asked again is told once.
+		a := r.find(fetcher{e.Asked.Broker, e.TopicPartition}, func(a *asked) bool { return a.correlation <= e.Asked.Correlation })
 		if a == nil {
 			return
 		}
