@@ -58,4 +58,7 @@ var transactions = Area{Letter: "T", Title: "Transactions and idempotence", Faul
 	{"T20", "very many producers begin and do not go on",
 		"what is remembered of them is bounded",
 		[]string{"commitlog/producer.TestVerificationsAreBounded"}},
+	{"T21", "the topic of transactions, or of groups, is just being created when its coordinator is asked for",
+		"brokers are told of all its partitions at once, so an id is where it will be looked for",
+		[]string{"coordinator/controller.TestNewTopicsAreToldWhole"}},
 }}
