@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -60,6 +61,10 @@ func consumerHeartbeatResponse(reply shard.Reply) kmsg.Response {
 
 // topicView is what the broker knows of topics, as a coordinator asks for it.
 type topicView struct{ view *metadata.View }
+
+// Names implements group.Metadata. Internal topics are read only by name: a group that
+// commits while it reads __consumer_offsets would never come to an end.
+func (v topicView) Names() []string { return slices.DeleteFunc(v.view.TopicNames(), internalTopic) }
 
 // Version implements group.Metadata.
 func (v topicView) Version() int64 { return v.view.Version() }

@@ -29,6 +29,7 @@ type consumerMember struct {
 	id, instance, rack, clientID, clientHost string
 	rebalanceTimeoutMs                       int32
 	topics                                   []string
+	pattern                                  *pattern
 	assignor                                 string
 
 	epoch, previousEpoch int32
@@ -68,7 +69,7 @@ func (c *consumers) stateName() string {
 // reads says that a member reads the topic.
 func (c *consumers) reads(topic string) bool {
 	for _, m := range c.members {
-		if slices.Contains(m.topics, topic) {
+		if slices.Contains(m.topics, topic) || m.pattern.matches(topic) {
 			return true
 		}
 	}

@@ -23,20 +23,20 @@ func (c *consumers) with(m *consumerMember) []*consumerMember {
 
 // hash is over the topics that members read, as far as they exist. Nothing is looked
 // at while neither the metadata nor a subscription has changed.
-func (c *consumers) hash(m *consumerMember, changed bool, metadata Metadata) int64 {
-	version := metadata.Version()
+func (c *consumers) hash(m *consumerMember, changed bool, read *subscriptions) int64 {
+	version := read.metadata.Version()
 	if !changed && version == c.seen {
 		return c.metadataHash
 	}
 	names := map[string]bool{}
 	for _, member := range c.with(m) {
-		for _, name := range member.topics {
+		for _, name := range read.of(member) {
 			names[name] = true
 		}
 	}
 	sum := fnv.New64a()
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if id, partitions, ok := metadata.Topic(name); ok {
+		if id, partitions, ok := read.metadata.Topic(name); ok {
 			sum.Write(id[:])
 			sum.Write(binary.BigEndian.AppendUint32(nil, uint32(partitions)))
 		}
@@ -50,7 +50,7 @@ func (c *consumers) hash(m *consumerMember, changed bool, metadata Metadata) int
 
 // assign makes the target assignment of an epoch, and writes what differs from the
 // present one.
-func (c *consumers) assign(m *consumerMember, r *ConsumerHeartbeatRequest, epoch int32, out *Outcome) map[string]partitionSet {
+func (c *consumers) assign(m *consumerMember, group string, read *subscriptions, epoch int32, out *Outcome) map[string]partitionSet {
 	members := c.with(m)
 	in := assignorInput{}
 	topics := map[[16]byte]int32{}
@@ -60,8 +60,8 @@ func (c *consumers) assign(m *consumerMember, r *ConsumerHeartbeatRequest, epoch
 		if member == m && old != nil {
 			a.before = c.targets[old.id]
 		}
-		for _, name := range member.topics {
-			if id, partitions, ok := r.Metadata.Topic(name); ok {
+		for _, name := range read.of(member) {
+			if id, partitions, ok := read.metadata.Topic(name); ok {
 				a.reads[id], topics[id] = true, partitions
 			}
 		}
@@ -74,9 +74,9 @@ func (c *consumers) assign(m *consumerMember, r *ConsumerHeartbeatRequest, epoch
 	targets := assignors[c.assignor(m)](in)
 	for _, member := range members {
 		if before, ok := c.targets[member.id]; !ok || !sameSet(before, targets[member.id]) {
-			out.Records = append(out.Records, &TargetRecord{Group: r.Group, Member: member.id, Partitions: targets[member.id].list()})
+			out.Records = append(out.Records, &TargetRecord{Group: group, Member: member.id, Partitions: targets[member.id].list()})
 		}
 	}
-	out.Records = append(out.Records, &TargetEpochRecord{Group: r.Group, Epoch: epoch})
+	out.Records = append(out.Records, &TargetEpochRecord{Group: group, Epoch: epoch})
 	return targets
 }

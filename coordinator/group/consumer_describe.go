@@ -18,7 +18,7 @@ func (g *Groups) ConsumerDescribe(_ time.Time, id string, token shard.Token, out
 	for _, m := range c.ordered() {
 		d.Members = append(d.Members, ConsumerMemberDescription{
 			Member: m.id, InstanceID: m.instance, RackID: m.rack, ClientID: m.clientID, ClientHost: m.clientHost,
-			Epoch: m.epoch, Topics: m.topics, Assignment: m.assigned.list(), Target: c.targets[m.id].list(),
+			Epoch: m.epoch, Topics: m.topics, Regex: m.pattern.String(), Assignment: m.assigned.list(), Target: c.targets[m.id].list(),
 		})
 	}
 	out.Reply(token, d, nil)

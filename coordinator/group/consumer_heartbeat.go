@@ -10,7 +10,8 @@ import (
 // assignment; replies with a ConsumerHeartbeatReply. Errors: ErrInvalidRequest,
 // ErrGroupNotFound (a group of the classic protocol with members, or none),
 // ErrUnknownMember, ErrFencedMemberEpoch (abandon all partitions and join anew),
-// ErrFencedInstance, ErrUnreleasedInstance, ErrGroupMaxSize, ErrUnsupportedAssignor.
+// ErrFencedInstance, ErrUnreleasedInstance, ErrGroupMaxSize, ErrUnsupportedAssignor,
+// ErrInvalidRegex with what is wrong with it.
 // It is Kafka's consumerGroupHeartbeat.
 func (g *Groups) ConsumerHeartbeat(_ time.Time, r *ConsumerHeartbeatRequest, token shard.Token, out *Outcome) {
 	out.RecordsOnly = true
@@ -24,6 +25,10 @@ func (g *Groups) ConsumerHeartbeat(_ time.Time, r *ConsumerHeartbeatRequest, tok
 		return
 	}
 	m, err := g.heartbeating(c, r)
+	var asked *pattern
+	if err == nil {
+		asked, err = m.asked(r)
+	}
 	switch {
 	case err != nil:
 		out.Records = out.Records[:0]
@@ -35,7 +40,7 @@ func (g *Groups) ConsumerHeartbeat(_ time.Time, r *ConsumerHeartbeatRequest, tok
 		g.pauseConsumer(r.Group, m, out)
 		out.Reply(token, &ConsumerHeartbeatReply{Member: m.id, Epoch: StaticLeaveEpoch}, nil)
 	default:
-		out.Reply(token, g.beat(c, m, r, out), nil)
+		out.Reply(token, g.beat(c, m, asked, r, out), nil)
 	}
 }
 
@@ -45,7 +50,7 @@ func checkHeartbeat(r *ConsumerHeartbeatRequest) error {
 	case r.Group == "", r.Epoch < StaticLeaveEpoch,
 		r.Member == "" && (!joins || r.FreshID == ""),
 		r.Epoch == StaticLeaveEpoch && r.InstanceID == "",
-		joins && (r.RebalanceTimeout <= 0 || r.Topics == nil || r.Owned == nil || len(*r.Owned) > 0):
+		joins && (r.RebalanceTimeout <= 0 || r.Topics == nil && r.Regex == nil || r.Owned == nil || len(*r.Owned) > 0):
 		return ErrInvalidRequest
 	}
 	if r.Assignor != nil && *r.Assignor != "" && assignors[*r.Assignor] == nil {
@@ -126,11 +131,11 @@ func (m *consumerMember) checkEpoch(r *ConsumerHeartbeatRequest) error {
 }
 
 // beat is a heartbeat of a member that stays.
-func (g *Groups) beat(c *consumers, m *consumerMember, r *ConsumerHeartbeatRequest, out *Outcome) *ConsumerHeartbeatReply {
+func (g *Groups) beat(c *consumers, m *consumerMember, asked *pattern, r *ConsumerHeartbeatRequest, out *Outcome) *ConsumerHeartbeatReply {
 	was := m
-	m, bump := c.update(m, r, out)
-	epoch := c.epoch
-	if hash := c.hash(m, bump, r.Metadata); hash != c.metadataHash || bump {
+	m, bump := c.update(m, asked, r, out)
+	epoch, read := c.epoch, newSubscriptions(r.Metadata)
+	if hash := c.hash(m, bump, read); hash != c.metadataHash || bump {
 		epoch++
 		out.Records = append(out.Records, &ConsumerGroupRecord{Group: r.Group, Epoch: epoch, MetadataHash: hash})
 	}
@@ -139,7 +144,7 @@ func (g *Groups) beat(c *consumers, m *consumerMember, r *ConsumerHeartbeatReque
 		target = c.targets[old.id]
 	}
 	if epoch > targetEpoch {
-		target, targetEpoch = c.assign(m, r, epoch, out)[m.id], epoch
+		target, targetEpoch = c.assign(m, r.Group, read, epoch, out)[m.id], epoch
 	}
 	next := c.advance(m, r, target, targetEpoch)
 	if next != was {
@@ -147,7 +152,7 @@ func (g *Groups) beat(c *consumers, m *consumerMember, r *ConsumerHeartbeatReque
 	}
 	g.awaitConsumer(r.Group, was, next, out)
 	reply := &ConsumerHeartbeatReply{Member: next.id, Epoch: next.epoch, HeartbeatInterval: g.options.ConsumerHeartbeatInterval}
-	if r.Epoch == JoinEpoch || r.Owned != nil && r.Topics != nil || !sameSet(was.assigned, next.assigned) {
+	if r.Epoch == JoinEpoch || r.Owned != nil && (r.Topics != nil || r.Regex != nil) || !sameSet(was.assigned, next.assigned) {
 		list := next.assigned.list()
 		reply.Assignment = &list
 	}

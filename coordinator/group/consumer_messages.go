@@ -31,7 +31,10 @@ type ConsumerHeartbeatRequest struct {
 	// where it has not changed.
 	RebalanceTimeout time.Duration
 	Topics           []string
-	Assignor         *string
+	// Regex subscribes to the topics whose whole name it matches, beside Topics; "" is
+	// none. It is in the syntax of RE2.
+	Regex    *string
+	Assignor *string
 	// Owned are the partitions that the member has now.
 	Owned *[]TopicPartitions
 	// Metadata is what the broker knows of topics now.
@@ -60,6 +63,9 @@ type Metadata interface {
 	Version() int64
 	// Topic finds a topic by its name.
 	Topic(name string) (id [16]byte, partitions int32, ok bool)
+	// Names are the topics that a regular expression may mean. The slice is not to be
+	// changed.
+	Names() []string
 }
 
 // ConsumerDescription is the body of ConsumerDescribe's reply, which has
@@ -77,6 +83,7 @@ type ConsumerMemberDescription struct {
 	Member, InstanceID, RackID, ClientID, ClientHost string
 	Epoch                                            int32
 	Topics                                           []string
+	Regex                                            string
 	// Assignment is what it may have now, Target what it shall have in the end.
 	Assignment, Target []TopicPartitions
 }

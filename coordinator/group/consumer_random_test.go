@@ -34,6 +34,7 @@ type consumer848 struct {
 	name, instance, id string
 	epoch              int32
 	reads              []string
+	regex              string
 	owned              partitionSet
 	// keeps is what it was told to give back and still has.
 	keeps partitionSet
@@ -44,10 +45,10 @@ func (d *consuming) beat(m *consumer848, leave int32) {
 	r := &ConsumerHeartbeatRequest{Group: "g", Member: m.id, Epoch: m.epoch, InstanceID: m.instance, ClientID: m.name, Metadata: d.topics}
 	if m.epoch == JoinEpoch {
 		d.lives++
-		r.FreshID, r.RebalanceTimeout, r.Topics = m.name+strconv.Itoa(d.lives), 20*time.Second, m.reads
+		r.FreshID, r.RebalanceTimeout, r.Topics, r.Regex = m.name+strconv.Itoa(d.lives), 20*time.Second, m.reads, &m.regex
 		m.owned, m.keeps = partitionSet{}, partitionSet{}
 	} else if d.rnd.IntN(4) == 0 {
-		r.Topics = m.reads
+		r.Topics, r.Regex = m.reads, &m.regex
 	}
 	if leave < 0 {
 		r.Epoch = leave
@@ -101,7 +102,8 @@ func (d *consuming) step() {
 	m := d.members[d.rnd.IntN(len(d.members))]
 	switch d.rnd.IntN(20) {
 	case 0:
-		m.reads = [][]string{{"t"}, {"t", "u"}, {"u", "w"}}[d.rnd.IntN(3)]
+		m.reads = [][]string{{"t"}, {"t", "u"}, {"u", "w"}, {}}[d.rnd.IntN(4)]
+		m.regex = []string{"", "[tw]", "u|w"}[d.rnd.IntN(3)]
 	case 1:
 		d.beat(m, LeaveEpoch)
 	case 2:
@@ -159,7 +161,7 @@ func showAll(g *Groups) string {
 	}
 	text := fmt.Sprintln(c.consumers.epoch, c.consumers.targetEpoch, c.consumers.metadataHash, len(c.consumers.owners), c.consumers.instances)
 	for _, m := range c.consumers.ordered() {
-		text += fmt.Sprintln(m.id, m.instance, m.epoch, m.previousEpoch, m.state, m.topics, m.assigned.list(), m.revoking.list(), c.consumers.targets[m.id].list())
+		text += fmt.Sprintln(m.id, m.instance, m.epoch, m.previousEpoch, m.state, m.topics, m.pattern, m.assigned.list(), m.revoking.list(), c.consumers.targets[m.id].list())
 	}
 	return text
 }
@@ -182,9 +184,10 @@ func (d *consuming) settles() {
 	}
 	read := partitionSet{}
 	sizes := map[string]int{}
+	topics := newSubscriptions(d.topics)
 	for _, m := range c.members {
 		sizes[m.id] = len(m.assigned)
-		for _, name := range m.topics {
+		for _, name := range topics.of(m) {
 			id, n, _ := d.topics.Topic(name)
 			for p := range n {
 				read[partition{id, p}] = true
@@ -209,7 +212,7 @@ func setOfOwners(owners map[partition]string) partitionSet {
 
 func sameTopics(c *consumers) bool {
 	list := c.ordered()
-	return !slices.ContainsFunc(list, func(m *consumerMember) bool { return !slices.Equal(m.topics, list[0].topics) })
+	return !slices.ContainsFunc(list, func(m *consumerMember) bool { return !m.readsAs(list[0]) })
 }
 
 func TestRandomConsumers(t *testing.T) {

@@ -30,7 +30,9 @@ type ConsumerMemberRecord struct {
 	InstanceID, RackID, ClientID, ClientHost string
 	RebalanceTimeoutMs                       int32
 	// Topics are in order.
-	Topics   []string
+	Topics []string
+	// Regex is "" for none.
+	Regex    string
 	Assignor string
 }
 

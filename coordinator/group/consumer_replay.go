@@ -4,7 +4,7 @@ package group
 func (m *consumerMember) metadata(group string) *ConsumerMemberRecord {
 	return &ConsumerMemberRecord{
 		Group: group, Member: m.id, InstanceID: m.instance, RackID: m.rack, ClientID: m.clientID, ClientHost: m.clientHost,
-		RebalanceTimeoutMs: m.rebalanceTimeoutMs, Topics: m.topics, Assignor: m.assignor,
+		RebalanceTimeoutMs: m.rebalanceTimeoutMs, Topics: m.topics, Regex: m.pattern.String(), Assignor: m.assignor,
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *consumers) replayMember(r *ConsumerMemberRecord) {
 		return
 	}
 	m.instance, m.rack, m.clientID, m.clientHost = r.InstanceID, r.RackID, r.ClientID, r.ClientHost
-	m.rebalanceTimeoutMs, m.topics, m.assignor = r.RebalanceTimeoutMs, r.Topics, r.Assignor
+	m.rebalanceTimeoutMs, m.topics, m.pattern, m.assignor = r.RebalanceTimeoutMs, r.Topics, loadedPattern(r.Regex), r.Assignor
 	if m.instance != "" {
 		c.instances[m.instance] = m.id
 	}

@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,12 +20,14 @@ type topics struct {
 func newTopics() *topics { return &topics{sizes: map[string]int32{"t": 4, "u": 3}} }
 
 func (t *topics) grow(name string, partitions int32) { t.version++; t.sizes[name] = partitions }
+func (t *topics) drop(name string)                   { t.version++; delete(t.sizes, name) }
 func (t *topics) Version() int64                     { return t.version }
 func (t *topics) Topic(name string) (id [16]byte, partitions int32, ok bool) {
 	copy(id[:], name)
 	partitions, ok = t.sizes[name]
 	return id, partitions, ok
 }
+func (t *topics) Names() []string { return slices.Sorted(maps.Keys(t.sizes)) }
 
 // beating848 is a client of KIP-848 as it knows itself.
 type beating848 struct {
@@ -46,6 +49,11 @@ func (s *scene) beat(c *client, args map[string]string) {
 	_, joins := args["topics"]
 	if joins {
 		r.Topics = strings.Split(args["topics"], ",")
+	}
+	if regex, ok := args["regex"]; ok {
+		r.Regex, joins = &regex, true
+	}
+	if joins {
 		r.RebalanceTimeout = time.Minute
 	}
 	if _, ok := args["anew"]; ok {
@@ -108,6 +116,14 @@ func showConsumers(d *ConsumerDescription) string {
 	return text
 }
 
+// matching is a pattern among the topics of a member.
+func matching(regex string) []string {
+	if regex == "" {
+		return nil
+	}
+	return []string{"/" + regex + "/"}
+}
+
 func showConsumerRecord(r Record) string {
 	gone := func(tombstone bool, text string) string {
 		if tombstone {
@@ -120,7 +136,7 @@ func showConsumerRecord(r Record) string {
 	case *ConsumerGroupRecord:
 		return "consumer group" + gone(r.Tombstone, fmt.Sprintf(" at epoch %d", r.Epoch))
 	case *ConsumerMemberRecord:
-		return "member " + r.Member + gone(r.Tombstone, " reads "+strings.Join(slices.Clone(r.Topics), " "))
+		return "member " + r.Member + gone(r.Tombstone, " reads "+strings.Join(slices.Concat(r.Topics, matching(r.Regex)), " "))
 	case *TargetEpochRecord:
 		return "target" + gone(r.Tombstone, fmt.Sprintf(" for epoch %d", r.Epoch))
 	case *TargetRecord:

@@ -3,10 +3,10 @@ package group
 import "slices"
 
 // update writes what the member says of itself and reports whether the group must
-// assign anew.
-func (c *consumers) update(m *consumerMember, r *ConsumerHeartbeatRequest, out *Outcome) (next *consumerMember, bump bool) {
+// assign anew; asked is the pattern that it wants.
+func (c *consumers) update(m *consumerMember, asked *pattern, r *ConsumerHeartbeatRequest, out *Outcome) (next *consumerMember, bump bool) {
 	updated := *m
-	updated.clientID, updated.clientHost = r.ClientID, r.ClientHost
+	updated.clientID, updated.clientHost, updated.pattern = r.ClientID, r.ClientHost, asked
 	if r.InstanceID != "" { // A client may leave out what has not changed.
 		updated.instance = r.InstanceID
 	}
@@ -33,7 +33,7 @@ func (c *consumers) update(m *consumerMember, r *ConsumerHeartbeatRequest, out *
 		out.Records = append(out.Records, &TargetRecord{Group: r.Group, Member: m.id, Partitions: c.targets[old.id].list()})
 	}
 	out.Records = append(out.Records, updated.metadata(r.Group))
-	bump = known == nil && old == nil || !slices.Equal(m.topics, updated.topics) || m.assignor != updated.assignor
+	bump = known == nil && old == nil || !m.readsAs(&updated) || m.assignor != updated.assignor
 	return &updated, bump
 }
 
@@ -51,5 +51,19 @@ func (c *consumers) replaced(m *consumerMember) *consumerMember {
 // sameAs says that two members say the same of themselves.
 func (m *consumerMember) sameAs(n *consumerMember) bool {
 	return m.instance == n.instance && m.rack == n.rack && m.clientID == n.clientID && m.clientHost == n.clientHost &&
-		m.rebalanceTimeoutMs == n.rebalanceTimeoutMs && m.assignor == n.assignor && slices.Equal(m.topics, n.topics)
+		m.rebalanceTimeoutMs == n.rebalanceTimeoutMs && m.assignor == n.assignor && m.readsAs(n)
+}
+
+// readsAs says that two members subscribe to the same.
+func (m *consumerMember) readsAs(n *consumerMember) bool {
+	return slices.Equal(m.topics, n.topics) && m.pattern.String() == n.pattern.String()
+}
+
+// asked is the pattern that a heartbeat subscribes to; the known one where it says
+// nothing new.
+func (m *consumerMember) asked(r *ConsumerHeartbeatRequest) (*pattern, error) {
+	if r.Regex == nil || *r.Regex == m.pattern.String() {
+		return m.pattern, nil
+	}
+	return newPattern(*r.Regex)
 }

@@ -23,5 +23,6 @@ var (
 	ErrUnreleasedInstance    = errors.New("another member still has this instance id")                // UNRELEASED_INSTANCE_ID
 	ErrUnsupportedAssignor   = errors.New("unknown assignor")                                         // UNSUPPORTED_ASSIGNOR
 	ErrPlainOffsets          = errors.New("offsets.storage=zookeeper keeps no transactions' offsets") // UNSUPPORTED_FOR_MESSAGE_FORMAT
+	ErrInvalidRegex          = errors.New("invalid regular expression")                               // INVALID_REGULAR_EXPRESSION
 	ErrStaleMemberEpoch      = errors.New("the member must take its new epoch first")                 // STALE_MEMBER_EPOCH
 )

@@ -21,8 +21,8 @@
 // An Empty group without offsets, and a deleted one, is Dead: it is gone.
 //
 // The files consumer*.go, reconcile.go and assignor.go are the newer protocol
-// (KIP-848), where the coordinator assigns. Not there: subscriptions by regular
-// expression, and groups with members of both protocols.
+// (KIP-848), where the coordinator assigns. Not there: groups with members of both
+// protocols.
 package group
 
 import (

@@ -99,6 +99,8 @@ func (s *scene) run(words []string) {
 		s.ask("delete", func(g *Groups, now time.Time, token shard.Token, out *Outcome) { g.Delete(now, r, token, out) })
 	case "leave":
 		s.leave(names)
+	case "drop": // a topic is deleted
+		s.topics.drop(names[0])
 	case "grow": // a topic gets more partitions, or comes into being
 		s.topics.grow(names[0], int32(number(names[1])))
 	case "watch":
