@@ -96,23 +96,23 @@ func handleFetch(s *Server, c call) {
 // so that nothing is kept of the frame and nothing is allocated for known topics.
 func (f *fetch) decode() error {
 	version := f.call.header.Version
-	r := reader{src: f.call.body, flexible: version >= firstFlexibleFetch}
+	r := wire.Reader{Src: f.call.body, Flexible: version >= firstFlexibleFetch}
 	f.replica, f.brokerEpoch, f.rack = consumer, replication.NoBrokerEpoch, ""
 	if version < 15 {
-		f.replica = r.int32()
+		f.replica = r.Int32()
 	}
-	f.wait = time.Duration(max(r.int32(), 0)) * time.Millisecond
-	f.minBytes, f.maxBytes = int64(r.int32()), int64(r.int32())
+	f.wait = time.Duration(max(r.Int32(), 0)) * time.Millisecond
+	f.minBytes, f.maxBytes = int64(r.Int32()), int64(r.Int32())
 	f.maxBytes = min(f.maxBytes, int64(f.server.o.Configs.Broker().FetchMaxBytes))
 	f.minBytes = min(f.minBytes, f.maxBytes)
 	isolation := replica.ReadUncommitted
-	if r.int8() == 1 {
+	if r.Int8() == 1 {
 		isolation = replica.ReadCommitted
 	}
 	f.session = 0
 	if version >= 7 {
-		f.session = r.int32()
-		r.int32() // session epoch: there are no sessions
+		f.session = r.Int32()
+		r.Int32() // session epoch: there are no sessions
 	}
 	if err := f.decodeTopics(&r, version, isolation); err != nil {
 		return err
@@ -121,11 +121,11 @@ func (f *fetch) decode() error {
 		skipForgotten(&r, version)
 	}
 	if version >= 11 {
-		f.decodeRack(r.str())
+		f.decodeRack(r.Text())
 	}
-	r.tags(func(tag uint32, value reader) {
+	r.Tags(func(tag uint32, value wire.Reader) {
 		if tag == 1 && version >= 15 {
-			f.replica, f.brokerEpoch = value.int32(), value.int64()
+			f.replica, f.brokerEpoch = value.Int32(), value.Int64()
 		}
 	})
 	for i := range f.parts {
@@ -134,31 +134,31 @@ func (f *fetch) decode() error {
 		}
 		f.parts[i].read.AnyReplica = f.replica == consumer && version >= firstRackFetch && f.server.rackAware()
 	}
-	return r.err(f.call.header)
+	return r.Err(f.call.header)
 }
 
-func (f *fetch) decodeTopics(r *reader, version int16, isolation replica.Isolation) error {
+func (f *fetch) decodeTopics(r *wire.Reader, version int16, isolation replica.Isolation) error {
 	f.topics = 0
-	for topics := r.array(5); topics > 0 && !r.bad; topics-- {
+	for topics := r.Array(5); topics > 0 && !r.Bad; topics-- {
 		var name string
 		var id [16]byte
 		if version >= firstTopicIDFetch {
-			id = r.uuid()
+			id = r.UUID()
 		} else {
-			name = f.server.topicName(r.str())
+			name = f.server.topicName(r.Text())
 		}
-		partitions := r.array(16)
+		partitions := r.Array(16)
 		first := len(f.parts)
 		for i := range partitions {
 			part := fetchPart{topic: name, id: id, newTopic: i == 0, preferred: -1, lastEpoch: -1}
 			part.read.Isolation = isolation
 			part.decode(r, version)
-			r.tags(func(tag uint32, value reader) {
+			r.Tags(func(tag uint32, value wire.Reader) {
 				if tag == 0 && version >= firstDirFetch && len(f.dirs) == len(f.parts) {
-					f.dirs = append(f.dirs, value.uuid())
+					f.dirs = append(f.dirs, value.UUID())
 				}
 			})
-			if r.bad {
+			if r.Bad {
 				break
 			}
 			if len(f.parts) == maxPartitions {
@@ -166,7 +166,7 @@ func (f *fetch) decodeTopics(r *reader, version int16, isolation replica.Isolati
 			}
 			f.parts = append(f.parts, part)
 		}
-		r.tags(nil)
+		r.Tags(nil)
 		if len(f.parts) > first {
 			f.parts[first].siblings = int32(len(f.parts) - first)
 			f.topics++
@@ -175,32 +175,32 @@ func (f *fetch) decodeTopics(r *reader, version int16, isolation replica.Isolati
 	return nil
 }
 
-func (part *fetchPart) decode(r *reader, version int16) {
-	part.index = r.int32()
+func (part *fetchPart) decode(r *wire.Reader, version int16) {
+	part.index = r.Int32()
 	part.read.LeaderEpoch = replica.AnyEpoch
 	if version >= 9 {
-		part.read.LeaderEpoch = max(r.int32(), replica.AnyEpoch)
+		part.read.LeaderEpoch = max(r.Int32(), replica.AnyEpoch)
 	}
-	part.read.Offset = r.int64()
+	part.read.Offset = r.Int64()
 	if version >= 12 {
-		part.lastEpoch = r.int32()
+		part.lastEpoch = r.Int32()
 	}
 	if version >= 5 {
-		r.int64() // a follower's log start offset
+		r.Int64() // a follower's log start offset
 	}
-	part.read.MaxBytes = int64(max(r.int32(), 0))
+	part.read.MaxBytes = int64(max(r.Int32(), 0))
 }
 
 // skipForgotten reads over what a fetch session would drop.
-func skipForgotten(r *reader, version int16) {
-	for topics := r.array(5); topics > 0 && !r.bad; topics-- {
+func skipForgotten(r *wire.Reader, version int16) {
+	for topics := r.Array(5); topics > 0 && !r.Bad; topics-- {
 		if version >= firstTopicIDFetch {
-			r.uuid()
+			r.UUID()
 		} else {
-			r.str()
+			r.Text()
 		}
-		r.take(4 * r.array(4))
-		r.tags(nil)
+		r.Take(4 * r.Array(4))
+		r.Tags(nil)
 	}
 }
 

@@ -57,20 +57,20 @@ func (s *Server) serveEarly(c call, rest remainder) bool {
 func (p *produce) decodeFront() (f produceFront, ok bool) {
 	r := p.reader(p.call.body)
 	p.decodeStart(&r)
-	if r.array(1) != 1 {
+	if r.Array(1) != 1 {
 		return f, false
 	}
-	topic := r.str()
-	if r.array(1) != 1 {
+	topic := r.Text()
+	if r.Array(1) != 1 {
 		return f, false
 	}
-	p.parts = append(p.parts, producePart{topic: topic, newTopic: true, index: r.int32(), info: noAppend})
-	size := r.length(false)
-	behind := len(r.src) + p.rest.Len() - size
-	if r.bad || len(r.src) < record.HeaderSize || len(r.src) >= size || behind < 0 || behind > maxBehind {
+	p.parts = append(p.parts, producePart{topic: topic, newTopic: true, index: r.Int32(), info: noAppend})
+	size := r.Length()
+	behind := len(r.Src) + p.rest.Len() - size
+	if r.Bad || len(r.Src) < record.HeaderSize || len(r.Src) >= size || behind < 0 || behind > maxBehind {
 		return f, false
 	}
-	return produceFront{head: r.src, size: int64(size)}, p.acks >= replica.AckAll && p.acks <= 1
+	return produceFront{head: r.Src, size: int64(size)}, p.acks >= replica.AckAll && p.acks <= 1
 }
 
 // appendInPlace receives the records and writes the batch, or declines. What it
@@ -103,9 +103,9 @@ func (p *produce) ReceiveRest(memory []byte) error {
 		return err
 	}
 	r := p.reader(after)
-	r.tags(nil) // of the partition
-	r.tags(nil) // of the topic
-	r.tags(nil) // of the request
-	p.malformed = r.err(p.call.header)
+	r.Tags(nil) // of the partition
+	r.Tags(nil) // of the topic
+	r.Tags(nil) // of the request
+	p.malformed = r.Err(p.call.header)
 	return p.malformed
 }

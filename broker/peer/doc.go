@@ -5,8 +5,8 @@
 // The messages are Kafka's of the time of ZooKeeper, in their last versions:
 // LeaderAndIsr 7, StopReplica 4, UpdateMetadata 8, AlterPartition 3,
 // ControlledShutdown 3, and of later: WriteTxnMarkers 2, AddPartitionsToTxn 5 and,
-// from followers, Fetch 17. What they lack travels in tagged fields (KIP-482), which a reader of Kafka's alone
-// steps over:
+// from followers, Fetch 17. What they lack travels in tagged fields (KIP-482), which
+// a reader of Kafka's alone steps over:
 //
 //	tag    in                                       bytes
 //	10000  LeaderAndIsr, UpdateMetadata: partition  the ISR: epoch 8, dir 16 for each member, in the order of the ids

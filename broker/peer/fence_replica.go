@@ -72,10 +72,10 @@ func (f *FenceReplica) AppendTo(to []byte) []byte {
 
 // ReadFrom decodes a body; nothing of it is kept.
 func (f *FenceReplica) ReadFrom(body []byte) error {
-	r := reader{src: body}
-	*f = FenceReplica{Topic: string(r.bytes()), TopicID: r.id(), Index: r.int32(), LeaderEpoch: r.int32(), ControllerEpoch: r.int32(), BrokerEpoch: r.int64()}
-	r.tags(nil)
-	if r.bad {
+	r := wire.Reader{Src: body, Flexible: true}
+	*f = FenceReplica{Topic: string(r.Text()), TopicID: r.UUID(), Index: r.Int32(), LeaderEpoch: r.Int32(), ControllerEpoch: r.Int32(), BrokerEpoch: r.Int64()}
+	r.Tags(nil)
+	if r.Bad {
 		return fmt.Errorf("%w: FenceReplica", ErrMalformed)
 	}
 	return nil
@@ -111,10 +111,10 @@ func (a *FenceReplicaAnswer) AppendTo(to []byte) []byte {
 
 // ReadFrom decodes a body; nothing of it is kept.
 func (a *FenceReplicaAnswer) ReadFrom(body []byte) error {
-	r := reader{src: body}
-	*a = FenceReplicaAnswer{ErrorCode: wire.ErrorCode(r.int16()), LeaderEpoch: r.int32(), LastEpoch: r.int32(), LogEndOffset: r.int64(), Dir: r.id()}
-	r.tags(nil)
-	if r.bad {
+	r := wire.Reader{Src: body, Flexible: true}
+	*a = FenceReplicaAnswer{ErrorCode: wire.ErrorCode(r.Int16()), LeaderEpoch: r.Int32(), LastEpoch: r.Int32(), LogEndOffset: r.Int64(), Dir: r.UUID()}
+	r.Tags(nil)
+	if r.Bad {
 		return fmt.Errorf("%w: answer to FenceReplica", ErrMalformed)
 	}
 	return nil

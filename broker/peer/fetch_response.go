@@ -70,45 +70,45 @@ const (
 //	tags: 0 diverging epoch (epoch 4, end 8), 1 current leader (id 4, epoch 4)] | tags] |
 //	tags
 func (r *FetchResponse) parse(body []byte) error {
-	in := reader{src: body}
-	r.ThrottleMs, r.ErrorCode = in.int32(), wire.ErrorCode(in.int16())
-	in.int32()
-	for topics := in.array(leastTopic); topics > 0 && !in.bad; topics-- {
-		id := in.id()
-		for partitions := in.array(leastPartition); partitions > 0 && !in.bad; partitions-- {
+	in := wire.Reader{Src: body, Flexible: true}
+	r.ThrottleMs, r.ErrorCode = in.Int32(), wire.ErrorCode(in.Int16())
+	in.Int32()
+	for topics := in.Array(leastTopic); topics > 0 && !in.Bad; topics-- {
+		id := in.UUID()
+		for partitions := in.Array(leastPartition); partitions > 0 && !in.Bad; partitions-- {
 			r.Partitions = append(r.Partitions, FetchedPartition{TopicID: id})
 			r.Partitions[len(r.Partitions)-1].parse(&in)
 		}
-		in.tags(nil)
+		in.Tags(nil)
 	}
-	in.tags(nil)
-	if in.bad {
+	in.Tags(nil)
+	if in.Bad {
 		return fmt.Errorf("%w: answer to Fetch", ErrMalformed)
 	}
 	return nil
 }
 
-func (p *FetchedPartition) parse(in *reader) {
-	p.Index, p.ErrorCode = in.int32(), wire.ErrorCode(in.int16())
-	p.HighWatermark, p.LastStableOffset, p.LogStartOffset = in.int64(), in.int64(), in.int64()
-	for aborted := in.array(leastAborted); aborted > 0 && !in.bad; aborted-- {
-		in.take(8 + 8)
-		in.tags(nil)
+func (p *FetchedPartition) parse(in *wire.Reader) {
+	p.Index, p.ErrorCode = in.Int32(), wire.ErrorCode(in.Int16())
+	p.HighWatermark, p.LastStableOffset, p.LogStartOffset = in.Int64(), in.Int64(), in.Int64()
+	for aborted := in.Array(leastAborted); aborted > 0 && !in.Bad; aborted-- {
+		in.Take(8 + 8)
+		in.Tags(nil)
 	}
-	in.int32()
-	p.Records = in.bytes()
+	in.Int32()
+	p.Records = in.Bytes()
 	p.DivergingEpoch, p.DivergingEnd = replication.NoEpoch, replication.NoOffset
 	p.CurrentLeader, p.CurrentLeaderEpoch = replication.NoBroker, replication.NoEpoch
-	in.tags(func(tag uint32, value reader) {
+	in.Tags(func(tag uint32, value wire.Reader) {
 		switch tag {
 		case 0:
-			p.DivergingEpoch, p.DivergingEnd = value.int32(), value.int64()
+			p.DivergingEpoch, p.DivergingEnd = value.Int32(), value.Int64()
 		case 1:
-			p.CurrentLeader, p.CurrentLeaderEpoch = value.int32(), value.int32()
+			p.CurrentLeader, p.CurrentLeaderEpoch = value.Int32(), value.Int32()
 		default:
 			return
 		}
-		value.tags(nil)
-		in.bad = in.bad || value.bad
+		value.Tags(nil)
+		in.Bad = in.Bad || value.Bad
 	})
 }

@@ -198,13 +198,13 @@ func (l *lane) receive(into *[]byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
-	r := reader{src: frame}
-	if got := r.int32(); got != l.correlation && !r.bad {
+	r := wire.Reader{Src: frame, Flexible: true}
+	if got := r.Int32(); got != l.correlation && !r.Bad {
 		return nil, fmt.Errorf("%w: response %d to request %d", ErrMalformed, got, l.correlation)
 	}
-	r.tags(nil)
-	if r.bad {
+	r.Tags(nil)
+	if r.Bad {
 		return nil, fmt.Errorf("%w: header of a response", ErrMalformed)
 	}
-	return r.src, nil
+	return r.Src, nil
 }
