@@ -12,10 +12,10 @@ import (
 
 // driven is the part of a partition that its replication.Machine drives: what
 // happens is told by step, what the machine wants is done by do, in order. All of it
-// is guarded by mu but for the atomic cells, which are written under it.
+// is guarded by Partition.stepping.
 //
-// Whatever touches the log because the machine asked for it happens under mu too, so
-// that nothing else is told in between. Readers and the waiting need no mu.
+// Whatever touches the log because the machine asked for it happens under stepping
+// too, so that nothing else is told in between. Readers and the waiting need it not.
 type driven struct {
 	machine replication.Machine
 	// effects and answer are buffers: what is being done, and the last AnswerFetch.
