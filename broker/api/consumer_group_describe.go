@@ -46,7 +46,7 @@ func describedConsumers(view *metadata.View, id string, reply shard.Reply) kmsg.
 		member := kmsg.NewConsumerGroupDescribeResponseGroupMember()
 		member.MemberID, member.InstanceID, member.RackID = m.Member, nullable(m.InstanceID), nullable(m.RackID)
 		member.ClientID, member.ClientHost, member.MemberEpoch = m.ClientID, m.ClientHost, m.Epoch
-		member.SubscribedTopics, member.MemberType = m.Topics, newProtocolMember
+		member.SubscribedTopics, member.SubscribedTopicRegex, member.MemberType = m.Topics, nullable(m.Regex), newProtocolMember
 		member.Assignment, member.TargetAssignment = assignmentOf(view, m.Assignment), assignmentOf(view, m.Target)
 		d.Members = append(d.Members, member)
 	}

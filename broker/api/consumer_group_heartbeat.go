@@ -14,17 +14,12 @@ import (
 // ConsumerGroupHeartbeat (68), versions 0 and 1: joins, leaves and keeps alive in a
 // group of KIP-848, whose assignment the broker makes. Version 1 brought member ids
 // that clients choose, and subscriptions by a regular expression that the broker
-// evaluates: those are refused, in words, since they are not served. Version 0 alone
-// would do for Java, and have librdkafka wait for ever.
+// evaluates.
 func consumerGroupHeartbeat(s *Server, from client, req *kmsg.ConsumerGroupHeartbeatRequest, answer func(kmsg.Response)) {
-	if deref(req.SubscribedTopicRegex) != "" {
-		answer(consumerHeartbeatResponse(shard.Reply{Err: errRegex}))
-		return
-	}
 	r := &group.ConsumerHeartbeatRequest{
 		Group: req.Group, Member: req.MemberID, FreshID: uniqueID(), Epoch: req.MemberEpoch, InstanceID: deref(req.InstanceID),
 		RackID: deref(req.RackID), ClientID: from.ID, ClientHost: from.Host, RebalanceTimeout: max(millis(req.RebalanceTimeoutMillis), 0),
-		Topics: req.SubscribedTopicNames, Assignor: req.ServerAssignor, Metadata: topicView{s.o.Metadata.View()},
+		Topics: req.SubscribedTopicNames, Regex: req.SubscribedTopicRegex, Assignor: req.ServerAssignor, Metadata: topicView{s.o.Metadata.View()},
 	}
 	if req.Topics != nil {
 		owned := make([]group.TopicPartitions, len(req.Topics))

@@ -24,7 +24,6 @@ var (
 	errUnknownTopicID   = errors.New("unknown topic id")
 	errInvalidAcks      = errors.New("acks must be -1, 0 or 1")
 	errTimedOut         = errors.New("the batch was appended, but not confirmed in time")
-	errRegex            = errors.New("the broker does not evaluate regular expressions: subscribe to names, or to a pattern that the client evaluates")
 	errDeletionDisabled = errors.New("delete.topic.enable is false")
 )
 
@@ -67,7 +66,6 @@ var codes = []struct {
 	{errInvalidConfig, wire.InvalidConfig},
 	{errInvalidRequest, wire.InvalidRequest},
 	{errUnknownTopic, wire.UnknownTopicOrPartition},
-	{errRegex, wire.InvalidRegularExpression},
 	{errDeletionDisabled, wire.TopicDeletionDisabled},
 	{controller.ErrNotController, wire.NotController},
 	{controller.ErrTopicExists, wire.TopicAlreadyExists},
@@ -109,6 +107,7 @@ var codes = []struct {
 	{group.ErrUnreleasedInstance, wire.UnreleasedInstanceID},
 	{group.ErrUnsupportedAssignor, wire.UnsupportedAssignor},
 	{group.ErrPlainOffsets, wire.UnsupportedForMessageFormat},
+	{group.ErrInvalidRegex, wire.InvalidRegularExpression},
 	{group.ErrStaleMemberEpoch, wire.StaleMemberEpoch},
 	{txn.ErrConcurrent, wire.ConcurrentTransactions},
 	{txn.ErrFenced, wire.ProducerFenced},

@@ -69,7 +69,7 @@ var table = named([]row{
 	{key: 61, min: 0, max: 0, handle: body(describeProducers)},
 	{key: 65, min: 0, max: 0, handle: later(describeTransactions)},
 	{key: 66, min: 0, max: 2, handle: later(listTransactions)},
-	{key: 68, min: 0, max: 1, handle: later(consumerGroupHeartbeat), note: "a regular expression for the broker to evaluate is refused; librdkafka does not speak 0"},
+	{key: 68, min: 0, max: 1, handle: later(consumerGroupHeartbeat), note: "librdkafka does not speak 0"},
 	{key: 69, min: 0, max: 1, handle: later(consumerGroupDescribe)},
 	{key: wire.KeyFenceReplica, name: "FenceReplica", min: 0, max: 0, handle: later(fenceReplica), internal: true, note: "not Kafka's"},
 })

@@ -100,7 +100,7 @@ func appendMember(b []byte, r *group.ConsumerMemberRecord) []byte {
 	for _, t := range r.Topics {
 		b = kbin.AppendCompactString(b, t)
 	}
-	b = kbin.AppendCompactNullableString(b, nil) // regular expression
+	b = kbin.AppendCompactString(b, r.Regex) // may be null, which Kafka too does not write
 	b = kbin.AppendInt32(b, r.RebalanceTimeoutMs)
 	return kbin.AppendCompactNullableString(b, nullable(r.Assignor))
 }
@@ -187,7 +187,7 @@ func readMember(v *kbin.Reader, m *group.ConsumerMemberRecord) {
 	for n := readLen(v, 1); n > 0; n-- {
 		m.Topics = append(m.Topics, v.CompactString())
 	}
-	_ = v.CompactNullableString() // a regular expression: not served, and without topics
+	m.Regex = deref(v.CompactNullableString())
 	m.RebalanceTimeoutMs = v.Int32()
 	m.Assignor = deref(v.CompactNullableString())
 	skipTags(v)

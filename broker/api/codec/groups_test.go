@@ -43,6 +43,8 @@ var samples = []struct {
 	{"consumer", &group.ConsumerMemberRecord{Group: "billing", Member: "m", InstanceID: "i", RackID: "r", ClientID: "c", ClientHost: "/127.0.0.1",
 		RebalanceTimeoutMs: 300_000, Topics: []string{"orders", "returns"}, Assignor: "uniform"}},
 	{"plain consumer", &group.ConsumerMemberRecord{Group: "billing", Member: "m", ClientID: "c", ClientHost: "h", RebalanceTimeoutMs: 1}},
+	{"consumer of a pattern", &group.ConsumerMemberRecord{Group: "billing", Member: "m", ClientID: "c", ClientHost: "h", RebalanceTimeoutMs: 1,
+		Topics: []string{"orders"}, Regex: "orders-.*"}},
 	{"consumer's tombstone", &group.ConsumerMemberRecord{Group: "billing", Member: "m", Tombstone: true}},
 	{"target epoch", &group.TargetEpochRecord{Group: "billing", Epoch: 4}},
 	{"target epoch's tombstone", &group.TargetEpochRecord{Group: "billing", Tombstone: true}},
