@@ -2,9 +2,11 @@ package znode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -59,6 +61,17 @@ func (c *Client) ensure(ctx context.Context, path string) error {
 		return nil
 	}
 	return wrap("create", path, err)
+}
+
+// createSequential creates a node whose name ends with a number that ZooKeeper counts
+// up, and returns its path. After an unknown outcome there may be two of them.
+func (c *Client) createSequential(ctx context.Context, prefix string, data []byte) (path string, err error) {
+	err = c.retry(ctx, func() error {
+		created, err := c.conn.Create(c.path(prefix), data, zk.FlagSequence, worldACL())
+		path = cmp.Or(strings.TrimPrefix(created, c.chroot), prefix)
+		return c.traced("create", path, 0, err)
+	})
+	return path, wrap("create", prefix, err)
 }
 
 // createOnce creates a persistent node with content that no other writer could

@@ -38,6 +38,22 @@ func pipeline(n int, f func(i int) error) error {
 	return nil
 }
 
+// readMany reads one thing for each key; the results are in order. That a node is not
+// there, or cannot be read, is that one's result; any other error ends all.
+func readMany[K, R any](keys []K, read func(K) (R, error)) ([]R, error) {
+	results := make([]R, len(keys))
+	err := pipeline(len(keys), func(i int) error {
+		var bad *FormatError
+		r, err := read(keys[i])
+		if err != nil && !errors.Is(err, ErrNotFound) && !errors.As(err, &bad) {
+			return err
+		}
+		results[i] = r
+		return nil
+	})
+	return results, err
+}
+
 // StateResult is what became of one partition of a batch.
 type StateResult struct {
 	State PartitionState
@@ -47,17 +63,10 @@ type StateResult struct {
 
 // PartitionStates reads many states at once; the results are in order.
 func (c *Client) PartitionStates(ctx context.Context, partitions []TopicPartition) ([]StateResult, error) {
-	results := make([]StateResult, len(partitions))
-	err := pipeline(len(partitions), func(i int) error {
-		var bad *FormatError
-		s, err := c.PartitionState(ctx, partitions[i])
-		if err != nil && !errors.Is(err, ErrNotFound) && !errors.As(err, &bad) {
-			return err
-		}
-		results[i] = StateResult{s, err}
-		return nil
+	return readMany(partitions, func(tp TopicPartition) (StateResult, error) {
+		s, err := c.PartitionState(ctx, tp)
+		return StateResult{s, err}, err
 	})
-	return results, err
 }
 
 // TopicResult is what became of the reading of one topic.
@@ -69,17 +78,10 @@ type TopicResult struct {
 
 // Topics reads many topics at once; the results are in order.
 func (c *Client) Topics(ctx context.Context, names []string) ([]TopicResult, error) {
-	results := make([]TopicResult, len(names))
-	err := pipeline(len(names), func(i int) error {
-		var bad *FormatError
-		t, err := c.Topic(ctx, names[i])
-		if err != nil && !errors.Is(err, ErrNotFound) && !errors.As(err, &bad) {
-			return err
-		}
-		results[i] = TopicResult{t, err}
-		return nil
+	return readMany(names, func(name string) (TopicResult, error) {
+		t, err := c.Topic(ctx, name)
+		return TopicResult{t, err}, err
 	})
-	return results, err
 }
 
 // ConfigResult is what became of the reading of one configuration.
@@ -91,17 +93,10 @@ type ConfigResult struct {
 
 // Configs reads the configurations of many entities at once; the results are in order.
 func (c *Client) Configs(ctx context.Context, entity EntityType, names []string) ([]ConfigResult, error) {
-	results := make([]ConfigResult, len(names))
-	err := pipeline(len(names), func(i int) error {
-		var bad *FormatError
-		config, _, err := c.Config(ctx, entity, names[i])
-		if err != nil && !errors.As(err, &bad) {
-			return err
-		}
-		results[i] = ConfigResult{config, err}
-		return nil
+	return readMany(names, func(name string) (ConfigResult, error) {
+		config, _, err := c.Config(ctx, entity, name)
+		return ConfigResult{config, err}, err
 	})
-	return results, err
 }
 
 // StateWrite is a partition's state, to be written at the version it was read at.

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // Config returns the dynamic configuration of one entity and the version to
@@ -92,12 +90,8 @@ func (c *Client) ensureParents(ctx context.Context, path string) error {
 // announce tells every broker of a change. A change announced twice after an
 // unknown outcome only makes them read twice.
 func (c *Client) announce(ctx context.Context, change Change) error {
-	path := configChangesPath + "/" + configChangePrefix
-	err := c.retry(ctx, func() error {
-		created, err := c.conn.Create(c.path(path), encodeChange(change), zk.FlagSequence, worldACL())
-		return c.traced("create", cmp.Or(created, path), 0, err)
-	})
-	return wrap("create", path, err)
+	_, err := c.createSequential(ctx, configChangesPath+"/"+configChangePrefix, encodeChange(change))
+	return err
 }
 
 // ConfigNames lists the entities of a type that have a configuration node.

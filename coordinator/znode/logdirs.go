@@ -1,25 +1,18 @@
 package znode
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strings"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // AnnounceLogDirFailure tells the controller that a log directory of the broker
 // failed; which replicas that took offline the controller asks the broker.
 func (c *Client) AnnounceLogDirFailure(ctx context.Context, broker BrokerID) error {
 	content := encodeObject([]field{{"version", 1}, {"broker", broker}, {"event", 1}}, nil)
-	path := logDirEventPath + "/" + logDirEventPrefix
-	err := c.retry(ctx, func() error {
-		created, err := c.conn.Create(c.path(path), content, zk.FlagSequence, worldACL())
-		return c.traced("create", cmp.Or(created, path), 0, err)
-	})
-	return wrap("create", path, err)
+	_, err := c.createSequential(ctx, logDirEventPath+"/"+logDirEventPrefix, content)
+	return err
 }
 
 // LogDirEvents returns the brokers that announced a failure, and the nodes that say so

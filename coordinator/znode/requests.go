@@ -56,18 +56,10 @@ func (d ConfigDiff) Apply(config map[string]string) error {
 // RequestConfig asks, and waits until it is done or ctx ends.
 func (c *Client) RequestConfig(ctx context.Context, r ConfigRequest) error {
 	content := encodeObject([]field{{"version", 1}, {"entity_path", string(r.Entity) + "/" + r.Name}, {"change", r.Diff}}, nil)
-	path := configRequestsPath + "/" + configRequestPrefix
 	// Asked twice, after an unknown outcome, is done twice: that changes nothing.
-	err := c.retry(ctx, func() error {
-		created, err := c.conn.Create(c.path(path), content, zk.FlagSequence, worldACL())
-		path = strings.TrimPrefix(created, c.chroot)
-		if err != nil {
-			path = configRequestsPath + "/" + configRequestPrefix
-		}
-		return c.traced("create", path, 0, err)
-	})
+	path, err := c.createSequential(ctx, configRequestsPath+"/"+configRequestPrefix, content)
 	if err != nil {
-		return wrap("create", path, err)
+		return err
 	}
 	for {
 		var found bool
