@@ -21,6 +21,8 @@ type commitGate struct {
 	Address string
 	target  string
 	mu      sync.Mutex
+	// all are the commits that were asked for.
+	all []*kmsg.EndTxnRequest
 	// asked and answered say whether to let it pass; if not, the connection is cut.
 	asked    func(*kmsg.EndTxnRequest) bool
 	answered func(*kmsg.EndTxnRequest) bool
@@ -84,7 +86,7 @@ func (g *commitGate) serve(client net.Conn) {
 			mu.Lock()
 			pending[binary.BigEndian.Uint32(frame[4:])] = commit
 			mu.Unlock()
-			return g.show(commit, func() func(*kmsg.EndTxnRequest) bool { return g.asked })
+			return g.ask(commit)
 		})
 	})
 	both.Go(func() {
@@ -93,16 +95,35 @@ func (g *commitGate) serve(client net.Conn) {
 			commit := pending[binary.BigEndian.Uint32(frame)]
 			delete(pending, binary.BigEndian.Uint32(frame))
 			mu.Unlock()
-			return commit == nil || g.show(commit, func() func(*kmsg.EndTxnRequest) bool { return g.answered })
+			return commit == nil || g.answer(commit)
 		})
 	})
 	both.Wait()
 }
 
-func (g *commitGate) show(commit *kmsg.EndTxnRequest, to func() func(*kmsg.EndTxnRequest) bool) bool {
+func (g *commitGate) ask(commit *kmsg.EndTxnRequest) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return to()(commit)
+	g.all = append(g.all, commit)
+	return g.asked(commit)
+}
+
+func (g *commitGate) answer(commit *kmsg.EndTxnRequest) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.answered(commit)
+}
+
+// Count is how many commits that were asked for so far are picked.
+func (g *commitGate) Count(picked func(*kmsg.EndTxnRequest) bool) (n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, commit := range g.all {
+		if picked(commit) {
+			n++
+		}
+	}
+	return n
 }
 
 // passFrames copies frames of the Kafka protocol until one does not pass, or an error.

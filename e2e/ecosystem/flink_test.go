@@ -42,15 +42,18 @@ func TestFlinkExactlyOnce(t *testing.T) {
 			stop := produceUntil(t, gate.Address, "from")
 
 			f.start(t)
-			held := f.killAtCommit(t, nth(3))
+			first := f.killAtCommit(t, nth(3))
 			f.start(t)
-			f.killAtCommit(t, sameAs(held))
+			f.killAtCommit(t, sameAs(first))
 			f.start(t)
 			f.killAtAnswer(t, nth(4))
 			f.start(t)
-			f.killAtCommit(t, nth(4))
+			last := f.killAtCommit(t, nth(4))
 			f.start(t)
 			requireEachOnce(t, gate.Address, "to", f.job, stop())
+			if n, m := gate.Count(sameAs(first)), gate.Count(sameAs(last)); n < 3 || m < 2 {
+				t.Errorf("the commits that were held back twice and once were asked for %d and %d times: their checkpoints had not completed", n, m)
+			}
 		})
 	}
 }

@@ -95,12 +95,13 @@ func TestStreamsWordCount(t *testing.T) {
 			t.Logf("killed the application at %d of %d changes", y.changes, total)
 			a = start()
 		case 1:
-			if err := c.Kill(2); err != nil {
+			broker := int32(1 + rng.IntN(3))
+			if err := c.Kill(broker); err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("killed broker 2 at %d of %d changes", y.changes, total)
+			t.Logf("killed broker %d at %d of %d changes", broker, y.changes, total)
 			y.read(t, reader, a, total)
-			if err := c.Restart(t.Context(), 2); err != nil {
+			if err := c.Restart(t.Context(), broker); err != nil {
 				t.Fatal(err)
 			}
 		}
