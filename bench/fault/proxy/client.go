@@ -18,11 +18,6 @@ func (r Remote) Order(ctx context.Context, o Order) error {
 	return r.call(ctx, "PUT", "/rules", o, nil)
 }
 
-// Targets says where names listen in truth.
-func (r Remote) Targets(ctx context.Context, targets map[Name]string) error {
-	return r.call(ctx, "PUT", "/targets", targets, nil)
-}
-
 // Heal gives every flow the zero Rule.
 func (r Remote) Heal(ctx context.Context) error { return r.call(ctx, "PUT", "/heal", nil, nil) }
 

@@ -25,8 +25,8 @@ type State struct {
 }
 
 // Handler serves a mesh over HTTP: PUT /rules takes an Order, PUT /heal heals,
-// PUT /targets a map of names to addresses, GET /state gives the State. All that
-// changes something is a PUT, which no web page may send to another origin.
+// GET /state gives the State. All that changes something is a PUT, which no web page
+// may send to another origin.
 func (m *Mesh) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT /rules", func(w http.ResponseWriter, r *http.Request) {
@@ -42,15 +42,6 @@ func (m *Mesh) Handler() http.Handler {
 		}
 		if err := m.Set(o.Rule, o.Lasting, o.Flows...); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
-		}
-	})
-	mux.HandleFunc("PUT /targets", func(w http.ResponseWriter, r *http.Request) {
-		var targets map[Name]string
-		if !decode(w, r, &targets) {
-			return
-		}
-		for name, address := range targets {
-			m.Target(name, address)
 		}
 	})
 	mux.HandleFunc("PUT /heal", func(http.ResponseWriter, *http.Request) { m.Heal() })

@@ -31,10 +31,6 @@ func TestRemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.isReset(opener)
-	if err := remote.Targets(t.Context(), map[Name]string{Broker(2): "127.0.0.1:1"}); err != nil {
-		t.Fatal(err)
-	}
-	r.dialIsReset()
 	state, err = remote.State(t.Context())
 	if err != nil || len(state.Faults) != 0 || len(state.Timeline) != 2 || state.Timeline[0].End.IsZero() {
 		t.Errorf("state %+v, %v", state, err)
