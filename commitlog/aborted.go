@@ -68,6 +68,11 @@ func (v *view) offsetBehind(i int, position int64) (int64, error) {
 	if position >= v.endOf(i) {
 		return v.nextOf(i), nil
 	}
+	return v.baseOffset(i, position)
+}
+
+// baseOffset is the first offset of the batch of segments[i] at position.
+func (v *view) baseOffset(i int, position int64) (int64, error) {
 	s := v.segments[i]
 	if err := s.acquire(); err != nil {
 		return 0, err

@@ -154,21 +154,11 @@ func (l *Log) remakeIndexes(s *segment) error {
 // offsetAt is the log end offset once segments[i] ends at position: offset,
 // unless the batch cut off there begins before it.
 func (v *view) offsetAt(i int, position, offset int64) (int64, error) {
-	s := v.segments[i]
 	if position == v.endOf(i) {
 		return offset, nil
 	}
-	if err := s.acquire(); err != nil {
-		return 0, err
-	}
-	defer s.release()
-	r := s.headers(v.endOf(i))
-	defer r.close()
-	h, err := r.read(position)
-	if err != nil {
-		return 0, err
-	}
-	return min(offset, h.BaseOffset()), nil
+	base, err := v.baseOffset(i, position)
+	return min(offset, base), err
 }
 
 // dropTail takes segments[first:] out of the view and renames their files. What is
