@@ -21,15 +21,7 @@ func electLeaders(s *Server, req *kmsg.ElectLeadersRequest) kmsg.Response {
 		resp.ErrorCode = int16(wire.InvalidRequest)
 		return resp
 	}
-	var asked []controller.TopicPartition
-	if req.Topics != nil {
-		asked = []controller.TopicPartition{}
-	}
-	for _, t := range req.Topics {
-		for _, p := range t.Partitions {
-			asked = append(asked, controller.TopicPartition{Topic: t.Topic, Partition: p})
-		}
-	}
+	asked := askedPartitions(req.Topics, func(t kmsg.ElectLeadersRequestTopic) (string, []int32) { return t.Topic, t.Partitions })
 	ctx, cancel := requestTimeout(req.TimeoutMillis)
 	defer cancel()
 	results, err := s.o.Controller.ElectLeaders(ctx, kind, asked)
@@ -58,4 +50,19 @@ func electLeaders(s *Server, req *kmsg.ElectLeadersRequest) kmsg.Response {
 		resp.Topics[i].Partitions = append(resp.Topics[i].Partitions, answer)
 	}
 	return resp
+}
+
+// askedPartitions are those that a request names; nil, for null topics, are all.
+func askedPartitions[T any](topics []T, of func(T) (topic string, partitions []int32)) []controller.TopicPartition {
+	if topics == nil {
+		return nil
+	}
+	asked := []controller.TopicPartition{}
+	for _, t := range topics {
+		topic, partitions := of(t)
+		for _, p := range partitions {
+			asked = append(asked, controller.TopicPartition{Topic: topic, Partition: p})
+		}
+	}
+	return asked
 }

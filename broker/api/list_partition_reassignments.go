@@ -2,8 +2,6 @@ package api
 
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"tidemark/coordinator/controller"
 )
 
 // ListPartitionReassignments (46), version 0: which reassignments are under way
@@ -11,15 +9,7 @@ import (
 
 func listPartitionReassignments(s *Server, req *kmsg.ListPartitionReassignmentsRequest) kmsg.Response {
 	resp := kmsg.NewPtrListPartitionReassignmentsResponse()
-	var asked []controller.TopicPartition
-	if req.Topics != nil {
-		asked = []controller.TopicPartition{}
-	}
-	for _, t := range req.Topics {
-		for _, p := range t.Partitions {
-			asked = append(asked, controller.TopicPartition{Topic: t.Topic, Partition: p})
-		}
-	}
+	asked := askedPartitions(req.Topics, func(t kmsg.ListPartitionReassignmentsRequestTopic) (string, []int32) { return t.Topic, t.Partitions })
 	ctx, cancel := requestTimeout(req.TimeoutMillis)
 	defer cancel()
 	ongoing, err := s.o.Controller.ListReassignments(ctx, asked)
