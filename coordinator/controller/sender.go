@@ -26,7 +26,7 @@ type told struct {
 	assigned                           bool
 }
 
-// stop is a replica to be stopped, and who wants to hear of it.
+// stopping is a replica to be stopped, and who wants to hear of it.
 type stopping struct {
 	StopPartition
 	done func(error)
