@@ -3,28 +3,80 @@ package zkserver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"tidemark/coordinator/controller"
 	"tidemark/coordinator/znode"
+	"tidemark/replication"
+	"tidemark/replication/isr"
 )
 
-// countingSink counts what a controller passes on.
-type countingSink struct{ applied, stopped, configs int }
+// countingBroker is the cluster's one broker: it obeys, and counts what it was
+// told.
+type countingBroker struct {
+	mu           sync.Mutex
+	led, stopped map[controller.TopicPartition]bool
+	configs      int
+}
 
-func (s *countingSink) ApplyPartitions(p []controller.PartitionState) error {
-	s.applied += len(p)
+func (b *countingBroker) ConfigChanged(znode.EntityType, string, map[string]string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.configs++
+}
+
+func (b *countingBroker) SetBrokers([]znode.Broker) {}
+
+func (b *countingBroker) LeaderAndISR(_ context.Context, _ int32, r controller.LeaderAndISR) (controller.LeaderAndISRAnswer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range r.Partitions {
+		b.led[p.TopicPartition] = true
+	}
+	return controller.LeaderAndISRAnswer{Partitions: make([]controller.PartitionAnswer, len(r.Partitions))}, nil
+}
+
+func (b *countingBroker) StopReplica(_ context.Context, _ int32, r controller.StopReplica) ([]error, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range r.Partitions {
+		b.stopped[p.TopicPartition] = true
+	}
+	return make([]error, len(r.Partitions)), nil
+}
+
+func (b *countingBroker) UpdateMetadata(context.Context, int32, controller.UpdateMetadata) error {
 	return nil
 }
 
-func (s *countingSink) StopPartitions(p []controller.TopicPartition, remove bool) error {
-	s.stopped += len(p)
-	return nil
+func (b *countingBroker) FenceReplica(context.Context, int32, controller.FenceReplica) (controller.FenceAnswer, error) {
+	return controller.FenceAnswer{}, errors.New("isr asks for no fence")
 }
 
-func (s *countingSink) ConfigChanged(znode.EntityType, string, map[string]string) { s.configs++ }
-func (s *countingSink) BrokersChanged([]znode.Broker)                             {}
+func (b *countingBroker) Committed(context.Context, int32, controller.Committed) (bool, error) {
+	return true, nil
+}
+
+// await waits until the broker was told of n partitions to lead and to stop.
+func (b *countingBroker) await(ctx context.Context, led, stopped int) error {
+	for {
+		b.mu.Lock()
+		done := len(b.led) == led && len(b.stopped) == stopped
+		state := fmt.Sprintf("%d to lead, %d to stop, want %d and %d", len(b.led), len(b.stopped), led, stopped)
+		b.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return errors.New("the broker was told of " + state)
+		}
+	}
+}
 
 // TestKafkaLayout takes a broker's whole life, from the first start to a clean
 // end, through the layout's client and the controller, against both servers.
@@ -62,8 +114,11 @@ func TestKafkaLayout(t *testing.T) {
 			t.Errorf("broker %+v, error %v; want epoch %d", b, err, epoch)
 		}
 
-		sink := &countingSink{}
-		ctl := controller.New(controller.Options{Client: c, BrokerID: 1, Sink: sink})
+		broker := &countingBroker{led: map[controller.TopicPartition]bool{}, stopped: map[controller.TopicPartition]bool{}}
+		ctl := controller.New(controller.Options{
+			Client: c, BrokerID: 1, Sink: broker, Peers: broker,
+			Replication: func(string) (replication.Spec, replication.Config) { return isr.Spec(), replication.Config{MinISR: 1} },
+		})
 		check("start the controller", ctl.Start(ctx))
 		if _, err := other.ElectController(ctx, 2, time.Now()); !errors.Is(err, znode.ErrControllerExists) {
 			t.Errorf("second election: %v, want ErrControllerExists", err)
@@ -81,7 +136,9 @@ func TestKafkaLayout(t *testing.T) {
 		if s, err := other.PartitionState(ctx, znode.TopicPartition{Topic: "t", Partition: 4}); err != nil || s.Leader != 1 || s.ControllerEpoch != 1 {
 			t.Errorf("state %+v, error %v", s, err)
 		}
+		check("have it led", broker.await(ctx, 5, 0))
 		check("delete it", ctl.DeleteTopic(ctx, "t"))
+		check("have it stopped", broker.await(ctx, 5, 5))
 		first, err := c.AllocateProducerIDs(ctx, 1)
 		check("first block", err)
 		second, err := other.AllocateProducerIDs(ctx, 2)
@@ -98,8 +155,8 @@ func TestKafkaLayout(t *testing.T) {
 		if err != nil || f.Epoch != 2 {
 			t.Errorf("next election: %+v, error %v; want epoch 2", f, err)
 		}
-		if sink.applied != 5 || sink.stopped != 5 || sink.configs < 2 {
-			t.Errorf("the sink was told %+v, want 5 partitions applied and stopped, and the config", *sink)
+		if broker.configs < 2 {
+			t.Errorf("the broker was told %d configurations, want those of the topic when it came and when it changed", broker.configs)
 		}
 	})
 }
