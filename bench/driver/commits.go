@@ -41,7 +41,8 @@ func openCommits(ctx context.Context, o Options) (Session, error) {
 	}
 	request := c.request(0, 0)
 	c.unit = Unit{Records: int64(c.each), Wire: int64(len(request.AppendTo(nil))), LatencyOf: "batch"}
-	if _, err := a.leaders(ctx); err == nil {
+	_, err = a.leaders(ctx)
+	if err == nil {
 		err = c.begin(ctx)
 	}
 	if err != nil {
