@@ -120,8 +120,8 @@ func (o *Orders) LeaderAndISR(ctx context.Context, r controller.LeaderAndISR) (c
 		apply = o.o.Replicas.ApplyAll
 	}
 	answer.Partitions = make([]controller.PartitionAnswer, len(states))
-	for i, applied := range apply(states) {
-		answer.Partitions[i].Err = o.outcome(&states[i], applied.Err)
+	for i, err := range apply(states) {
+		answer.Partitions[i].Err = o.outcome(&states[i], err)
 	}
 	for i := range r.Partitions {
 		s := &r.Partitions[i]

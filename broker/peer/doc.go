@@ -14,8 +14,7 @@
 //	       AlterPartition request: member           dir 16
 //	10001  the three partitions above               the ELR: broker 4, epoch 8, dir 16 for each member
 //	10002  LeaderAndIsr, UpdateMetadata: partition  the assignment, as 10000
-//	10003  LeaderAndIsr response: partition         dir 16: the log directory that the replica lies in
-//	10004  StopReplica: topic                       topic id 16
+//	10003  StopReplica: topic                       topic id 16
 //
 // An epoch is the czxid of a broker's registration, −1 where unknown; a dir is
 // the id of a log directory, zero where unknown. A field that would say nothing

@@ -37,7 +37,7 @@ func FuzzOrders(f *testing.F) {
 		EncodeLeaderAndISR(LeaderAndISR{Full: true, Partitions: []PartitionState{state, state}, Live: []Broker{{ID: 1, Host: "h", Port: 2}}}).AppendTo(nil),
 		EncodeUpdateMetadata(UpdateMetadata{Partitions: []PartitionState{state}, Live: []Broker{{ID: 1, Host: "h", Port: 2, Rack: "r"}}}).AppendTo(nil),
 		EncodeStopReplica(StopReplica{Partitions: []StopPartition{{Topic: "t", TopicID: [16]byte{1}, LeaderEpoch: EpochDeleted, Delete: true}}}).AppendTo(nil),
-		EncodeLeaderAndISRAnswer(LeaderAndISRAnswer{Partitions: []LeaderAndISRResult{{TopicID: [16]byte{1}, Dir: [16]byte{2}}}}).AppendTo(nil),
+		EncodeLeaderAndISRAnswer(LeaderAndISRAnswer{Partitions: []LeaderAndISRResult{{TopicID: [16]byte{1}, Index: 2}}}).AppendTo(nil),
 		EncodeUpdateMetadataAnswer(UpdateMetadataAnswer{11}).AppendTo(nil),
 		EncodeStopReplicaAnswer(StopReplicaAnswer{Partitions: []PartitionResult{{"t", 1, 3}}}).AppendTo(nil),
 	} {

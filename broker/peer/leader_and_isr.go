@@ -30,8 +30,6 @@ type LeaderAndISRResult struct {
 	TopicID   [16]byte
 	Index     int32
 	ErrorCode wire.ErrorCode
-	// Dir is the log directory that the replica lies in; zero if unknown.
-	Dir [16]byte
 }
 
 const (
@@ -116,7 +114,6 @@ func EncodeLeaderAndISRAnswer(a LeaderAndISRAnswer) *kmsg.LeaderAndISRResponse {
 		}
 		p := kmsg.NewLeaderAndISRResponseTopicPartition()
 		p.Partition, p.ErrorCode = r.Index, int16(r.ErrorCode)
-		setID(&p.UnknownTags, tagDir, r.Dir)
 		topic := &resp.Topics[len(resp.Topics)-1]
 		topic.Partitions = append(topic.Partitions, p)
 	}
@@ -128,14 +125,8 @@ func DecodeLeaderAndISRAnswer(resp *kmsg.LeaderAndISRResponse) (LeaderAndISRAnsw
 	a := LeaderAndISRAnswer{ErrorCode: wire.ErrorCode(resp.ErrorCode)}
 	for i := range resp.Topics {
 		topic := &resp.Topics[i]
-		for j := range topic.Partitions {
-			p := &topic.Partitions[j]
-			dir, err := getID(&p.UnknownTags, tagDir)
-			if err != nil {
-				return LeaderAndISRAnswer{}, err
-			}
-			a.Partitions = append(a.Partitions, LeaderAndISRResult{
-				TopicID: topic.TopicID, Index: p.Partition, ErrorCode: wire.ErrorCode(p.ErrorCode), Dir: dir})
+		for _, p := range topic.Partitions {
+			a.Partitions = append(a.Partitions, LeaderAndISRResult{topic.TopicID, p.Partition, wire.ErrorCode(p.ErrorCode)})
 		}
 	}
 	return a, nil

@@ -38,7 +38,7 @@ func TestEveryCall(t *testing.T) {
 			if err != nil || got.BrokerEpoch != 7 || got.Partitions[0].ISR[0].Dir != (replication.DirID{9}) || got.Partitions[0].ELR[0].BrokerEpoch != 40 {
 				t.Errorf("LeaderAndISR arrived as %+v, %v", got, err)
 			}
-			return EncodeLeaderAndISRAnswer(LeaderAndISRAnswer{Partitions: []LeaderAndISRResult{{TopicID: [16]byte{1}, Index: 2, Dir: [16]byte{8}}}})
+			return EncodeLeaderAndISRAnswer(LeaderAndISRAnswer{Partitions: []LeaderAndISRResult{{TopicID: [16]byte{1}, Index: 2}}})
 		},
 		5: func(request) kmsg.Response {
 			return EncodeStopReplicaAnswer(StopReplicaAnswer{Partitions: []PartitionResult{result}})
@@ -103,9 +103,9 @@ func TestEveryCall(t *testing.T) {
 		if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10); err != nil {
 			t.Fatal(err)
 		}
-		got := []any{leader.Partitions[0].Dir, stop.Partitions, update.ErrorCode, shutdown.Remaining, alter.Partitions[0].ISR, alter.Partitions[0].ELR,
+		got := []any{leader.Partitions[0].Index, stop.Partitions, update.ErrorCode, shutdown.Remaining, alter.Partitions[0].ISR, alter.Partitions[0].ELR,
 			marked.Markers[0].Partitions, added.Transactions[0].Partitions, fence, code, text, unavailable, offset}
-		want := []any{[16]byte{8}, []PartitionResult{result}, wire.StaleBrokerEpoch, []TopicPartition{part}, state.ISR, state.ELR,
+		want := []any{int32(2), []PartitionResult{result}, wire.StaleBrokerEpoch, []TopicPartition{part}, state.ISR, state.ELR,
 			[]PartitionResult{result}, []PartitionResult{result}, FenceReplicaAnswer{LeaderEpoch: 6, LastEpoch: 3, LogEndOffset: 11},
 			wire.TopicAlreadyExists, "exists", wire.OffsetNotAvailable, int64(11)}
 		if diff := cmp.Diff(want, got); diff != "" {

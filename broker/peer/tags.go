@@ -16,8 +16,7 @@ const (
 	tagISR      = 10000
 	tagELR      = 10001
 	tagReplicas = 10002
-	tagDir      = 10003
-	tagTopicID  = 10004
+	tagTopicID  = 10003
 
 	tagMemberDir = tagISR
 )

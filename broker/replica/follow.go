@@ -57,8 +57,8 @@ func (p *Partition) leaveFetcher() {
 }
 
 // fetched tells the machine what the leader answered to the question of that
-// generation, whose event request is. It returns why nothing came of it; "" where something did, or where
-// the question was an old one.
+// generation, whose event request is. It returns why nothing came of it; "" where
+// something did, or where the question was an old one.
 func (p *Partition) fetched(generation uint64, request trace.ID, q *peer.FetchPartition, a *peer.FetchedPartition) (failure string) {
 	why, known := peer.Failure(a.ErrorCode)
 	if !known {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -70,7 +71,7 @@ func (p *Partition) fetchQuota() *quota {
 // in sync are never held up.
 func (p *Partition) sendQuota(follower int32) *quota {
 	throttled := p.Topic.Config().LeaderThrottled
-	if p.manager.quotas == nil || throttled == nil || !throttled(p.Index, p.self) || contains(p.lead.Load().isr, follower) {
+	if p.manager.quotas == nil || throttled == nil || !throttled(p.Index, p.self) || slices.Contains(p.lead.Load().isr, follower) {
 		return nil
 	}
 	return &p.manager.quotas.leader

@@ -36,25 +36,13 @@ type Outcome struct {
 	ISR, ELR                            []replication.Member
 }
 
-// Applied is what became of one State of Apply.
-type Applied struct {
-	// Err says why the replica does not serve; nil too for a state that is old, or
-	// of a partition that is not for this broker.
-	Err error
-	// Dir is the id of the log directory that holds the replica.
-	Dir replication.DirID
-}
-
-// Results are in the order of the states.
-type Results []Applied
+// Results say why replicas do not serve, in the order of the states; nil too for a
+// state that is old, or of a partition that is not for this broker.
+type Results []error
 
 // Err joins the errors.
 func (r Results) Err() error {
-	var errs []error
-	for i := range r {
-		errs = append(errs, r[i].Err)
-	}
-	return errors.Join(errs...)
+	return errors.Join(r...)
 }
 
 // Stopping is one partition of StopReplica.
