@@ -36,7 +36,7 @@ func (b *Broker) writeStates(ctx context.Context, proposals []controller.Proposa
 // among them would be elected for records that it never got.
 func (b *Broker) nextELR(tp znode.TopicPartition, before znode.PartitionState, isr []replication.Member) ([]replication.Member, error) {
 	spec, cfg := b.strategyOf(tp.Topic)
-	if !cfg.ELR && spec.Promise != replication.WholeSet {
+	if !spec.KeepsELR(cfg.ELR) {
 		return before.ELR, nil
 	}
 	var replicas int

@@ -170,6 +170,10 @@ func (c *Candidates) Admits(members []Member) bool {
 	return true
 }
 
+// KeepsELR says whether a partition's state has eligible leaders while its ISR is too
+// small; setting is eligible.leader.replicas.
+func (s *Spec) KeepsELR(setting bool) bool { return setting || s.Promise == WholeSet }
+
 // NextELR are the eligible leaders once the ISR is next (KIP-966): nobody while
 // it meets min.insync.replicas, else everybody who was in either set and is not
 // in the new ISR. A change of min.insync.replicas empties the set, and does so in

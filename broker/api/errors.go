@@ -76,7 +76,7 @@ var codes = []struct {
 	{controller.ErrInvalidPartitions, wire.InvalidPartitions},
 	{controller.ErrInvalidAssignment, wire.InvalidReplicaAssignment},
 	{controller.ErrClosed, wire.NotController},
-	{controller.ErrStaleBroker, wire.StaleBrokerEpoch},
+	{controller.ErrStaleBrokerEpoch, wire.StaleBrokerEpoch},
 	{controller.ErrElectionNotNeeded, wire.ElectionNotNeeded},
 	{controller.ErrPreferredLeaderNotAvailable, wire.PreferredLeaderNotAvailable},
 	{controller.ErrEligibleLeadersNotAvailable, wire.EligibleLeadersNotAvailable},

@@ -333,7 +333,7 @@ func TestProposalCodes(t *testing.T) {
 	for err, want := range map[error]wire.ErrorCode{
 		nil: wire.None, controller.ErrStaleState: wire.InvalidUpdateVersion, controller.ErrIneligibleReplica: wire.IneligibleReplica,
 		controller.ErrNotApplied: wire.OperationNotAttempted, controller.ErrNotController: wire.NotController,
-		controller.ErrStaleBroker: wire.StaleBrokerEpoch, controller.ErrUnknownPartition: wire.UnknownTopicID,
+		controller.ErrStaleBrokerEpoch: wire.StaleBrokerEpoch, controller.ErrUnknownPartition: wire.UnknownTopicID,
 	} {
 		if got := proposalCode(err); got != want {
 			t.Errorf("%v: %v, want %v", err, got, want)

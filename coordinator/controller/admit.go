@@ -10,11 +10,11 @@ import (
 
 // AlterPartition takes leaders' proposals for their ISR and answers each, in
 // order (KafkaController.alterPartition). The error is ErrNotController,
-// ErrStaleBroker or that of a write whose outcome is unknown.
+// ErrStaleBrokerEpoch or that of a write whose outcome is unknown.
 func (c *Controller) AlterPartition(ctx context.Context, id int32, brokerEpoch int64, proposals []Proposal) ([]Outcome, error) {
 	return inOffice(c, ctx, func(ctx context.Context) ([]Outcome, error) {
 		if _, epoch := c.live(id); epoch == replication.NoBrokerEpoch || epoch != brokerEpoch {
-			return nil, ErrStaleBroker // an earlier life of the leader
+			return nil, ErrStaleBrokerEpoch // an earlier life of the leader
 		}
 		// What an event changed comes first: a proposal is looked at where the state is
 		// as it should be.
@@ -128,11 +128,8 @@ func (c *Controller) admit(p *partition, id int32, r Proposal) (next *znode.Part
 // nextELR are the eligible leaders beside a new ISR, where any are kept.
 func (c *Controller) nextELR(p *partition, before znode.PartitionState, isr []replication.Member) []replication.Member {
 	with := c.strategy(p.topic.Name)
-	if !with.keepsELR() {
+	if !with.spec.KeepsELR(with.cfg.ELR) {
 		return nil
 	}
 	return replication.NextELR(before.ISR, before.ELR, isr, with.cfg.MinISR, len(p.replicas))
 }
-
-// keepsELR: the state has eligible leaders while the ISR is too small.
-func (s strategy) keepsELR() bool { return s.cfg.ELR || s.spec.Promise == replication.WholeSet }

@@ -120,7 +120,7 @@ func (c *Controller) ControlledShutdown(ctx context.Context, id int32, brokerEpo
 	_, err = inOffice(c, ctx, func(ctx context.Context) (struct{}, error) {
 		b := c.brokers[id]
 		if b == nil || b.Epoch != brokerEpoch {
-			return struct{}{}, ErrStaleBroker
+			return struct{}{}, ErrStaleBrokerEpoch
 		}
 		if c.leaving[id] != brokerEpoch {
 			c.log.Info("broker shuts down", "broker", id, "broker_epoch", brokerEpoch)

@@ -180,7 +180,7 @@ func (c *Controller) minISRCounts(entity znode.EntityType, name string) bool {
 		return entity == znode.Brokers
 	}
 	spec, cfg := c.o.Replication(name)
-	return strategy{spec, cfg}.keepsELR()
+	return spec.KeepsELR(cfg.ELR)
 }
 
 // alterMinISR has the controller change the configuration.

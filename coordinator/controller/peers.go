@@ -38,8 +38,8 @@ type Peers interface {
 var (
 	// ErrStaleControllerEpoch: the broker heard from a later controller.
 	ErrStaleControllerEpoch = errors.New("the broker knows a later controller epoch")
-	// ErrStaleBrokerEpoch: the request was for another life of the broker.
-	ErrStaleBrokerEpoch = errors.New("the request is for another registration of the broker")
+	// ErrStaleBrokerEpoch: the request was for, or came from, another life of the broker.
+	ErrStaleBrokerEpoch = errors.New("the request is of another registration of the broker")
 	// ErrReplicaOffline: the replica's log directory failed. The replica counts as
 	// dead until its broker registers again.
 	ErrReplicaOffline = errors.New("the replica's log directory is offline")

@@ -23,8 +23,6 @@ var (
 	ErrNoReassignment = errors.New("no reassignment is in progress")
 	// ErrReassignmentInProgress: the topic cannot be deleted or grown meanwhile.
 	ErrReassignmentInProgress = errors.New("a reassignment is in progress")
-	// ErrStaleBroker: the asker's broker epoch is not the registered one.
-	ErrStaleBroker = errors.New("stale broker epoch")
 )
 
 // Proposal is one partition of an AlterPartition request.

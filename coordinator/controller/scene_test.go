@@ -119,8 +119,8 @@ func TestAdmission(t *testing.T) {
 		return out[0], nil
 	}
 	epoch := n.brokers[1].epoch
-	if _, err := ask(1, epoch-1, Proposal{ISR: shrunk}); !errors.Is(err, ErrStaleBroker) {
-		t.Errorf("from an earlier life: %v, want ErrStaleBroker", err)
+	if _, err := ask(1, epoch-1, Proposal{ISR: shrunk}); !errors.Is(err, ErrStaleBrokerEpoch) {
+		t.Errorf("from an earlier life: %v, want ErrStaleBrokerEpoch", err)
 	}
 	if o, _ := ask(2, n.brokers[2].epoch, Proposal{ISR: shrunk}); !errors.Is(o.Err, ErrStaleState) {
 		t.Errorf("from somebody who does not lead: %v, want ErrStaleState", o.Err)
@@ -178,8 +178,8 @@ func TestControlledShutdownMovesLeadershipFirst(t *testing.T) {
 	n.create(c, "t", map[int32][]int32{0: {2, 3, 1}, 1: {3, 2, 1}})
 	n.create(c, "alone", map[int32][]int32{0: {2}})
 	await(t, isLedBy(n, client, "t", 0, 2, 1, 2, 3))
-	if _, err := c.ControlledShutdown(ctx, 2, n.brokers[2].epoch-1); !errors.Is(err, ErrStaleBroker) {
-		t.Errorf("an earlier life shuts down: %v, want ErrStaleBroker", err)
+	if _, err := c.ControlledShutdown(ctx, 2, n.brokers[2].epoch-1); !errors.Is(err, ErrStaleBrokerEpoch) {
+		t.Errorf("an earlier life shuts down: %v, want ErrStaleBrokerEpoch", err)
 	}
 	left, err := c.ControlledShutdown(ctx, 2, n.brokers[2].epoch)
 	if err != nil || len(left) > 0 {

@@ -156,7 +156,7 @@ func (c *controller) admit(j *job) {
 
 // nextELR are the eligible leaders beside a new ISR, where any are kept.
 func (w *world) nextELR(before *partitionState, isr []replication.Member) []replication.Member {
-	if !w.options.ELR && w.spec.Promise != replication.WholeSet {
+	if !w.spec.KeepsELR(w.options.ELR) {
 		return nil
 	}
 	return replication.NextELR(before.isr, before.elr, isr, w.cfg.MinISR, len(w.replicas))

@@ -33,7 +33,7 @@ func (w *world) promised(without *broker) bool {
 		return w.quorumPromised(without)
 	}
 	s := w.zk.state
-	return w.keeps(s.isr, without) || (w.options.ELR || w.spec.Promise == replication.WholeSet) && w.keeps(s.elr, without)
+	return w.keeps(s.isr, without) || w.spec.KeepsELR(w.options.ELR) && w.keeps(s.elr, without)
 }
 
 // keeps says whether a member holds every acknowledged record.
