@@ -38,29 +38,23 @@ type Peers interface {
 	AddPartitions(ctx context.Context, broker int32, q Question) ([]error, error)
 }
 
-// errNoPeers is the end of what is for another broker where there are none.
-var errNoPeers = errors.New("other brokers cannot be reached from here")
-
 // sendTimeout bounds a request to another broker.
 const sendTimeout = 30 * time.Second
 
 // send has a broker write markers; done is called once, with an error for each
 // partition or for all.
 func (c *Coordinator) send(broker int32, markers []Marker, done func([][]error, error)) {
-	switch {
-	case broker == c.o.BrokerID:
+	if broker == c.o.BrokerID {
 		c.WriteMarkers(markers, func(errs [][]error) { done(errs, nil) })
-	case c.o.Peers == nil:
-		done(nil, errNoPeers)
-	default:
-		ok := c.inBackground(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-			defer cancel()
-			done(c.o.Peers.WriteMarkers(ctx, broker, markers))
-		})
-		if !ok {
-			done(nil, shard.ErrNotCoordinator)
-		}
+		return
+	}
+	ok := c.inBackground(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+		defer cancel()
+		done(c.o.Peers.WriteMarkers(ctx, broker, markers))
+	})
+	if !ok {
+		done(nil, shard.ErrNotCoordinator)
 	}
 }
 

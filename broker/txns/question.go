@@ -40,7 +40,7 @@ func (c *Coordinator) Ask(q Question, done func([]error)) {
 	switch {
 	case state.Leader == c.o.BrokerID:
 		c.Answer(q, done)
-	case state.Leader < 0 || c.o.Peers == nil:
+	case state.Leader < 0:
 		all(shard.ErrNotCoordinator)
 	default:
 		ok := c.inBackground(func(ctx context.Context) {

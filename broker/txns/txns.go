@@ -31,7 +31,7 @@ import (
 // Topic holds transactions.
 const Topic = "__transaction_state"
 
-// Options make a Coordinator. All fields but Peers and Trace are required.
+// Options make a Coordinator. All fields but Trace are required.
 type Options struct {
 	BrokerID int32
 	// Config is the broker's own configuration.
@@ -43,7 +43,7 @@ type Options struct {
 	Groups *groups.Coordinator
 	// Blocks is where producer ids come from.
 	Blocks ProducerIDBlocks
-	// Peers reaches the other brokers; nil where there are none.
+	// Peers reaches the other brokers.
 	Peers  Peers
 	Clock  clock.Clock
 	Logger *slog.Logger
