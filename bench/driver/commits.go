@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -25,6 +26,8 @@ type commits struct {
 	unit    Unit
 	// each is how many offsets a commit has.
 	each int
+	// topicID is what version 10 of OffsetCommit has in place of the name.
+	topicID kadm.TopicID
 }
 
 func openCommits(ctx context.Context, o Options) (Session, error) {
@@ -51,8 +54,14 @@ func openCommits(ctx context.Context, o Options) (Session, error) {
 	return c, nil
 }
 
-// begin commits once in every group, so that the coordinators are there.
+// begin learns the topic's id and commits once in every group, so that the coordinators
+// are there.
 func (c *commits) begin(ctx context.Context) error {
+	topics, err := c.admin.kadm.ListTopics(ctx, c.options.Topic)
+	if err != nil {
+		return fmt.Errorf("id of topic %s: %w", c.options.Topic, err)
+	}
+	c.topicID = topics[c.options.Topic].ID
 	for worker := range c.options.Load.Producers {
 		if err := c.commit(ctx, c.admin.client, worker, 0); err != nil {
 			return fmt.Errorf("first commit of group %s: %w", c.group(worker), err)
@@ -68,10 +77,10 @@ func (c *commits) group(worker int) string {
 // request is the commit with a number, of the next partitions in turn.
 func (c *commits) request(worker int, number int64) *kmsg.OffsetCommitRequest {
 	r := kmsg.NewPtrOffsetCommitRequest()
-	r.Version = 8
+	r.Version = 10
 	r.Group = c.group(worker)
 	t := kmsg.NewOffsetCommitRequestTopic()
-	t.Topic = c.options.Topic
+	t.Topic, t.TopicID = c.options.Topic, c.topicID
 	for i := range c.each {
 		p := kmsg.NewOffsetCommitRequestTopicPartition()
 		p.Partition = int32((int(number)*c.each + i) % c.options.Load.Partitions)

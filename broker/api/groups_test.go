@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/broker/groups"
+	"tidemark/coordinator/group"
 	"tidemark/protocol/record"
 	"tidemark/protocol/wire"
 )
@@ -198,20 +199,28 @@ func (c *cluster) wantListed(group string, version int16) {
 // TestOffsetsOfEveryVersion: what is committed in any version is fetched in any.
 func TestOffsetsOfEveryVersion(t *testing.T) {
 	c := groupCluster(t)
-	for commit := int16(2); commit <= 9; commit++ {
+	id := c.server.o.Metadata.View().Topic("t").ID
+	for commit := int16(2); commit <= 10; commit++ {
 		req := commitOf("g", 100+int64(commit))
 		req.Version = commit
 		req.Topics[0].Partitions = append(req.Topics[0].Partitions, kmsg.OffsetCommitRequestTopicPartition{Partition: 7})
 		req.Topics = append(req.Topics, kmsg.OffsetCommitRequestTopic{Topic: "none", Partitions: make([]kmsg.OffsetCommitRequestTopicPartition, 1)})
+		unknown := wire.UnknownTopicOrPartition
+		if commit >= 10 {
+			req.Topics[0].TopicID, req.Topics[1].TopicID, unknown = id, [16]byte{9}, wire.UnknownTopicID
+		}
 		topics := ask[*kmsg.OffsetCommitResponse](c, req).Topics
 		wantCode(t, "commit", topics[0].Partitions[0].ErrorCode, wire.None)
 		wantCode(t, "commit of an unknown partition", topics[0].Partitions[1].ErrorCode, wire.UnknownTopicOrPartition)
-		wantCode(t, "commit of an unknown topic", topics[1].Partitions[0].ErrorCode, wire.UnknownTopicOrPartition)
+		wantCode(t, "commit of an unknown topic", topics[1].Partitions[0].ErrorCode, unknown)
+		if commit >= 10 && (topics[0].TopicID != id || topics[1].TopicID != [16]byte{9}) {
+			t.Errorf("committed by ids is answered %+v, want the ids", topics)
+		}
 		epoch := int32(-1)
 		if commit >= 6 {
 			epoch = 3
 		}
-		for fetch := int16(1); fetch <= 9; fetch++ {
+		for fetch := int16(1); fetch <= 10; fetch++ {
 			c.wantOffset(fetch, "g", 100+int64(commit), epoch)
 		}
 	}
@@ -231,7 +240,7 @@ func (c *cluster) wantOffset(version int16, group string, offset int64, epoch in
 		req.Groups[0].Group = group
 		if !all {
 			req.Topics = []kmsg.OffsetFetchRequestTopic{{Topic: "t", Partitions: []int32{0}}}
-			req.Groups[0].Topics = []kmsg.OffsetFetchRequestGroupTopic{{Topic: "t", Partitions: []int32{0}}}
+			req.Groups[0].Topics = []kmsg.OffsetFetchRequestGroupTopic{{Topic: "t", TopicID: c.server.o.Metadata.View().Topic("t").ID, Partitions: []int32{0}}}
 		}
 		if version < 5 {
 			epoch = -1
@@ -242,6 +251,9 @@ func (c *cluster) wantOffset(version int16, group string, offset int64, epoch in
 		if version >= 8 {
 			got = fmt.Sprintf("%+v", resp.Groups[0].Topics)
 			want = fmt.Sprintf("[{Topic:t TopicID:[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0] Partitions:[{Partition:0 Offset:%d LeaderEpoch:%d", offset, epoch)
+		}
+		if version >= 10 {
+			want = fmt.Sprintf("[{Topic: TopicID:%v Partitions:[{Partition:0 Offset:%d LeaderEpoch:%d", c.server.o.Metadata.View().Topic("t").ID, offset, epoch)
 		}
 		if version < 5 {
 			want = want[:len(want)-len(" LeaderEpoch:-1")]
@@ -459,6 +471,45 @@ func TestSubscriptionByRegex(t *testing.T) {
 	wantCode(t, "heartbeat", grown.ErrorCode, wire.None)
 	if grown.Assignment == nil || len(grown.Assignment.Topics) != 3 {
 		t.Errorf("with a new topic assigned is %+v, want that too", grown.Assignment)
+	}
+}
+
+// TestOffsetsByTopicID: a topic that there is not has UNKNOWN_TOPIC_ID, and the others
+// their offsets; what was committed by the id of an earlier topic of the name is none
+// of the present one.
+func TestOffsetsByTopicID(t *testing.T) {
+	c := groupCluster(t)
+	id := c.server.o.Metadata.View().Topic("t").ID
+	commit := commitOf("g", 5)
+	commit.Version, commit.Topics[0].TopicID = 10, id
+	wantCode(t, "commit", ask[*kmsg.OffsetCommitResponse](c, commit).Topics[0].Partitions[0].ErrorCode, wire.None)
+
+	fetch := &kmsg.OffsetFetchRequest{Version: 10, Groups: []kmsg.OffsetFetchRequestGroup{kmsg.NewOffsetFetchRequestGroup()}}
+	fetch.Groups[0].Group = "g"
+	fetch.Groups[0].Topics = []kmsg.OffsetFetchRequestGroupTopic{{TopicID: [16]byte{9}, Partitions: []int32{0, 1}}, {TopicID: id, Partitions: []int32{0, 1}}}
+	topics := ask[*kmsg.OffsetFetchResponse](c, fetch).Groups[0].Topics
+	if len(topics) != 2 || topics[0].TopicID != id || topics[1].TopicID != [16]byte{9} {
+		t.Fatalf("got %+v, want both topics by their ids", topics)
+	}
+	if known := topics[0].Partitions; known[0].Offset != 5 || known[1].Offset != -1 || known[1].ErrorCode != 0 {
+		t.Errorf("got %+v, want 5 and none", known)
+	}
+	for _, p := range topics[1].Partitions {
+		wantCode(t, "an unknown topic", p.ErrorCode, wire.UnknownTopicID)
+	}
+
+	fetch.Groups[0].Topics = fetch.Groups[0].Topics[:1]
+	if only := ask[*kmsg.OffsetFetchResponse](c, fetch).Groups[0].Topics; len(only) != 1 || only[0].TopicID != [16]byte{9} {
+		t.Errorf("only an unknown topic is asked about, and the answer is %+v", only)
+	}
+
+	view := c.server.o.Metadata.View()
+	earlier := &group.Committed{TopicPartition: group.TopicPartition{Topic: "t"}, TopicID: [16]byte{8}, Offset: 5}
+	if got, ok := ofTopic(view, earlier); got != id || !ok || earlier.Offset != -1 {
+		t.Errorf("an offset of an earlier topic is %d of %v, want none of the present one", earlier.Offset, got)
+	}
+	if _, ok := ofTopic(view, &group.Committed{TopicPartition: group.TopicPartition{Topic: "gone"}}); ok {
+		t.Error("an offset of a topic that is gone has no id to be told by")
 	}
 }
 

@@ -11,9 +11,10 @@ import (
 	"tidemark/protocol/wire"
 )
 
-// OffsetCommit (8), versions 2 to 9: keeps offsets of a group. 2 to 4 may say for how
-// long, 6 brought leader epochs, 7 static members, 9 the words of KIP-848. Offsets
-// of partitions that do not exist are refused one by one, the others kept.
+// OffsetCommit (8), versions 2 to 10: keeps offsets of a group. 2 to 4 may say for how
+// long, 6 brought leader epochs, 7 static members, 9 the words of KIP-848, 10 ids of
+// topics in place of names. Offsets of partitions that do not exist are refused one by
+// one, the others kept.
 func offsetCommit(s *Server, _ client, req *kmsg.OffsetCommitRequest, answer func(kmsg.Response)) {
 	c := newCommit(s.o.Metadata.View(), req)
 	if len(c.kept) == 0 && len(req.Topics) > 0 {
@@ -49,17 +50,23 @@ func newCommit(view *metadata.View, req *kmsg.OffsetCommitRequest) *commit {
 	c.resp.Topics = make([]kmsg.OffsetCommitResponseTopic, len(req.Topics))
 	for i, t := range req.Topics {
 		topic := &c.resp.Topics[i]
-		topic.Topic, topic.Partitions = t.Topic, make([]kmsg.OffsetCommitResponseTopicPartition, len(t.Partitions))
+		topic.Topic, topic.TopicID, topic.Partitions = t.Topic, t.TopicID, make([]kmsg.OffsetCommitResponseTopicPartition, len(t.Partitions))
+		known, unknown := view.Topic(t.Topic), wire.UnknownTopicOrPartition
+		if req.Version >= 10 {
+			if known = view.TopicByID(t.TopicID); known == nil {
+				unknown = wire.UnknownTopicID
+			}
+		}
 		for j := range t.Partitions {
 			p, answer := &t.Partitions[j], &topic.Partitions[j]
 			answer.Partition = p.Partition
-			if !exists(view, t.Topic, p.Partition) {
-				answer.ErrorCode = int16(wire.UnknownTopicOrPartition)
+			if !hasPartition(known, p.Partition) {
+				answer.ErrorCode = int16(unknown)
 				continue
 			}
 			offset := group.Commit{
-				TopicPartition: group.TopicPartition{Topic: t.Topic, Partition: p.Partition},
-				Offset:         p.Offset, LeaderEpoch: -1, Metadata: deref(p.Metadata),
+				TopicPartition: group.TopicPartition{Topic: known.Name, Partition: p.Partition}, TopicID: t.TopicID,
+				Offset: p.Offset, LeaderEpoch: -1, Metadata: deref(p.Metadata),
 			}
 			if req.Version >= 6 {
 				offset.LeaderEpoch = p.LeaderEpoch
@@ -72,7 +79,11 @@ func newCommit(view *metadata.View, req *kmsg.OffsetCommitRequest) *commit {
 
 // exists says whether there is such a partition.
 func exists(view *metadata.View, topic string, partition int32) bool {
-	t := view.Topic(topic)
+	return hasPartition(view.Topic(topic), partition)
+}
+
+// hasPartition is false for no topic.
+func hasPartition(t *metadata.Topic, partition int32) bool {
 	if t == nil {
 		return false
 	}

@@ -6,18 +6,27 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tidemark/broker/groups"
+	"tidemark/broker/metadata"
 	"tidemark/coordinator/group"
 	"tidemark/coordinator/shard"
 	"tidemark/protocol/wire"
 )
 
-// OffsetFetch (9), versions 1 to 9: the committed offsets of a group. 2 can ask for
+// OffsetFetch (9), versions 1 to 10: the committed offsets of a group. 2 can ask for
 // all of them and has an error for the whole, 5 brought leader epochs, 7 stable
 // offsets (KIP-447), 8 asks about several groups at once (KIP-709), 9 the words of
-// KIP-848.
+// KIP-848, 10 ids of topics in place of names.
 func offsetFetch(s *Server, _ client, req *kmsg.OffsetFetchRequest, answer func(kmsg.Response)) {
 	if req.Version < 8 {
 		req.Groups = []kmsg.OffsetFetchRequestGroup{groupOfEarlier(req)}
+	}
+	var ids *metadata.View
+	unknown := make([][]kmsg.OffsetFetchResponseGroupTopic, len(req.Groups))
+	if req.Version >= 10 {
+		ids = s.o.Metadata.View()
+		for i := range req.Groups {
+			unknown[i] = nameTopics(ids, &req.Groups[i])
+		}
 	}
 	groups.SubmitEach(len(req.Groups), func(i int, done func(shard.Reply)) {
 		r := offsetsRequest(&req.Groups[i], req.RequireStable)
@@ -27,7 +36,11 @@ func offsetFetch(s *Server, _ client, req *kmsg.OffsetFetchRequest, answer func(
 	}, func(replies []shard.Reply) {
 		resp := kmsg.NewPtrOffsetFetchResponse()
 		for i, reply := range replies {
-			resp.Groups = append(resp.Groups, fetchedGroup(&req.Groups[i], reply))
+			g := fetchedGroup(ids, req.Groups[i].Group, reply)
+			if g.ErrorCode == int16(wire.None) {
+				g.Topics = append(g.Topics, unknown[i]...)
+			}
+			resp.Groups = append(resp.Groups, g)
 		}
 		if req.Version < 8 {
 			earlierFetch(req, resp)
@@ -62,19 +75,53 @@ func offsetsRequest(q *kmsg.OffsetFetchRequestGroup, stable bool) *group.Offsets
 	return r
 }
 
-// fetchedGroup is the answer about one group: its offsets, or an error alone.
-func fetchedGroup(q *kmsg.OffsetFetchRequestGroup, reply shard.Reply) kmsg.OffsetFetchResponseGroup {
+// nameTopics finds the names of topics that are asked about by id. Those that there
+// are not are taken out, and answered as such.
+func nameTopics(view *metadata.View, q *kmsg.OffsetFetchRequestGroup) (unknown []kmsg.OffsetFetchResponseGroupTopic) {
+	known := q.Topics[:0]
+	for _, t := range q.Topics {
+		topic := view.TopicByID(t.TopicID)
+		if topic == nil {
+			unknown = append(unknown, unknownTopic(t))
+			continue
+		}
+		t.Topic = topic.Name
+		known = append(known, t)
+	}
+	q.Topics = known
+	return unknown
+}
+
+func unknownTopic(t kmsg.OffsetFetchRequestGroupTopic) kmsg.OffsetFetchResponseGroupTopic {
+	topic := kmsg.NewOffsetFetchResponseGroupTopic()
+	topic.TopicID = t.TopicID
+	for _, index := range t.Partitions {
+		p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
+		p.Partition, p.Offset, p.LeaderEpoch, p.ErrorCode = index, -1, -1, int16(wire.UnknownTopicID)
+		p.Metadata = new(string)
+		topic.Partitions = append(topic.Partitions, p)
+	}
+	return topic
+}
+
+// fetchedGroup is the answer about one group: its offsets, or an error alone. ids has
+// the ids of topics, nil where they go by names.
+func fetchedGroup(ids *metadata.View, id string, reply shard.Reply) kmsg.OffsetFetchResponseGroup {
 	g := kmsg.NewOffsetFetchResponseGroup()
-	g.Group, g.ErrorCode = q.Group, int16(groupCode(reply.Err))
+	g.Group, g.ErrorCode = id, int16(groupCode(reply.Err))
 	body, ok := reply.Body.(*group.OffsetsReply)
 	if !ok || reply.Err != nil {
 		return g
 	}
 	for i := range body.Offsets {
 		o := &body.Offsets[i]
+		topicID, ok := ofTopic(ids, o)
+		if !ok {
+			continue
+		}
 		if n := len(g.Topics); n == 0 || g.Topics[n-1].Topic != o.Topic {
 			topic := kmsg.NewOffsetFetchResponseGroupTopic()
-			topic.Topic = o.Topic
+			topic.Topic, topic.TopicID = o.Topic, topicID
 			g.Topics = append(g.Topics, topic)
 		}
 		p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
@@ -84,6 +131,22 @@ func fetchedGroup(q *kmsg.OffsetFetchRequestGroup, reply shard.Reply) kmsg.Offse
 		topic.Partitions = append(topic.Partitions, p)
 	}
 	return g
+}
+
+// ofTopic is the id of an offset's topic where ids are told; ok is false where the
+// topic is gone. What was committed of an earlier topic of the name does not count.
+func ofTopic(ids *metadata.View, o *group.Committed) (id [16]byte, ok bool) {
+	if ids == nil {
+		return id, true
+	}
+	t := ids.Topic(o.Topic)
+	if t == nil {
+		return id, false
+	}
+	if o.TopicID != t.ID && o.TopicID != id {
+		*o = group.Committed{TopicPartition: o.TopicPartition, Offset: -1, LeaderEpoch: -1}
+	}
+	return t.ID, true
 }
 
 // earlierFetch puts the only group where versions before 8 have it. Version 1 has no
