@@ -48,7 +48,7 @@ type fakeBroker struct {
 	fulls, requests int
 	// told are the numbers of partitions that it was told of, by request and topic.
 	told []int
-	live            []int32
+	live []int32
 	// answered counts LeaderAndISR requests by the number of their partitions.
 	partitions int
 }

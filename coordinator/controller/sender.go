@@ -58,7 +58,7 @@ type sender struct {
 	// news: live changed. released: the first request may go; full: it is to be a
 	// Full one. gathering: what is taken in belongs together, and leaves together.
 	news, released, full, gathering bool
-	waiters              []waiter
+	waiters                         []waiter
 }
 
 // waiter waits until everything up to seq is confirmed.
