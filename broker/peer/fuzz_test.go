@@ -29,92 +29,64 @@ func again[T, M any](t *testing.T, in M, encode func(T) M, decode func(M) (T, er
 // someSet has all that a member can have.
 var someSet = []replication.Member{{Broker: 1, BrokerEpoch: 2, Dir: replication.DirID{3}}, {Broker: 4, BrokerEpoch: -1}}
 
-// FuzzOrders decodes what controllers send, and what they are answered. The
-// first byte says which message it is.
-func FuzzOrders(f *testing.F) {
-	state := PartitionState{Topic: "t", TopicID: [16]byte{1}, Leader: 1, ISR: someSet, ELR: someSet, Replicas: someSet, Adding: []int32{2}, IsNew: true}
-	for kind, body := range [][]byte{
-		EncodeLeaderAndISR(LeaderAndISR{Full: true, Partitions: []PartitionState{state, state}, Live: []Broker{{ID: 1, Host: "h", Port: 2}}}).AppendTo(nil),
-		EncodeUpdateMetadata(UpdateMetadata{Partitions: []PartitionState{state}, Live: []Broker{{ID: 1, Host: "h", Port: 2, Rack: "r"}}}).AppendTo(nil),
-		EncodeStopReplica(StopReplica{Partitions: []StopPartition{{Topic: "t", TopicID: [16]byte{1}, LeaderEpoch: EpochDeleted, Delete: true}}}).AppendTo(nil),
-		EncodeLeaderAndISRAnswer(LeaderAndISRAnswer{Partitions: []LeaderAndISRResult{{TopicID: [16]byte{1}, Index: 2}}}).AppendTo(nil),
-		EncodeUpdateMetadataAnswer(UpdateMetadataAnswer{11}).AppendTo(nil),
-		EncodeStopReplicaAnswer(StopReplicaAnswer{Partitions: []PartitionResult{{"t", 1, 3}}}).AppendTo(nil),
-	} {
-		f.Add(append([]byte{byte(kind)}, body...))
-		f.Add(append([]byte{byte(kind)}, body[:len(body)-1]...))
-		f.Add(append([]byte{byte(kind)}, bytes.Replace(body, []byte{0x90, 0x4e}, []byte{0x91, 0x4e}, 1)...)) // one tag taken for another
+// message is a request or a response of kmsg's.
+type message interface {
+	AppendTo([]byte) []byte
+	ReadFrom([]byte) error
+}
+
+// form is one form that bytes can have: an example, and what holds for all.
+type form struct {
+	example []byte
+	check   func(t *testing.T, body []byte)
+}
+
+func formOf[T any, M message](example T, encode func(T) M, decode func(M) (T, error)) form {
+	return form{encode(example).AppendTo(nil), func(t *testing.T, body []byte) {
+		var none T
+		if m := encode(none); m.ReadFrom(body) == nil { // an empty message of the right version
+			again(t, m, encode, decode)
+		}
+	}}
+}
+
+// fuzzForms fuzzes messages; the first byte says which form it is.
+func fuzzForms(f *testing.F, forms ...form) {
+	for kind, m := range forms {
+		seed := append([]byte{byte(kind)}, m.example...)
+		f.Add(seed)
+		f.Add(seed[:len(seed)-1])
+		f.Add(bytes.Replace(seed, []byte{0x90, 0x4e}, []byte{0x91, 0x4e}, 1)) // one tag taken for another
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if len(in) == 0 {
-			return
-		}
-		kind, body := in[0], in[1:]
-		switch kind {
-		case 0:
-			if req := (&kmsg.LeaderAndISRRequest{Version: leaderAndISRVersion}); req.ReadFrom(body) == nil {
-				again(t, req, EncodeLeaderAndISR, DecodeLeaderAndISR)
-			}
-		case 1:
-			if req := (&kmsg.UpdateMetadataRequest{Version: updateMetadataVersion}); req.ReadFrom(body) == nil {
-				again(t, req, EncodeUpdateMetadata, DecodeUpdateMetadata)
-			}
-		case 2:
-			if req := (&kmsg.StopReplicaRequest{Version: stopReplicaVersion}); req.ReadFrom(body) == nil {
-				again(t, req, EncodeStopReplica, DecodeStopReplica)
-			}
-		case 3:
-			if resp := (&kmsg.LeaderAndISRResponse{Version: leaderAndISRVersion}); resp.ReadFrom(body) == nil {
-				again(t, resp, EncodeLeaderAndISRAnswer, DecodeLeaderAndISRAnswer)
-			}
-		case 4:
-			if resp := (&kmsg.UpdateMetadataResponse{Version: updateMetadataVersion}); resp.ReadFrom(body) == nil {
-				again(t, resp, EncodeUpdateMetadataAnswer, DecodeUpdateMetadataAnswer)
-			}
-		case 5:
-			if resp := (&kmsg.StopReplicaResponse{Version: stopReplicaVersion}); resp.ReadFrom(body) == nil {
-				again(t, resp, EncodeStopReplicaAnswer, DecodeStopReplicaAnswer)
-			}
+		if len(in) > 0 && int(in[0]) < len(forms) {
+			forms[in[0]].check(t, in[1:])
 		}
 	})
+}
+
+// FuzzOrders decodes what controllers send, and what they are answered.
+func FuzzOrders(f *testing.F) {
+	state := PartitionState{Topic: "t", TopicID: [16]byte{1}, Leader: 1, ISR: someSet, ELR: someSet, Replicas: someSet, Adding: []int32{2}, IsNew: true}
+	fuzzForms(f,
+		formOf(LeaderAndISR{Full: true, Partitions: []PartitionState{state, state}, Live: []Broker{{ID: 1, Host: "h", Port: 2}}}, EncodeLeaderAndISR, DecodeLeaderAndISR),
+		formOf(UpdateMetadata{Partitions: []PartitionState{state}, Live: []Broker{{ID: 1, Host: "h", Port: 2, Rack: "r"}}}, EncodeUpdateMetadata, DecodeUpdateMetadata),
+		formOf(StopReplica{Partitions: []StopPartition{{Topic: "t", TopicID: [16]byte{1}, LeaderEpoch: EpochDeleted, Delete: true}}}, EncodeStopReplica, DecodeStopReplica),
+		formOf(LeaderAndISRAnswer{Partitions: []LeaderAndISRResult{{TopicID: [16]byte{1}, Index: 2}}}, EncodeLeaderAndISRAnswer, DecodeLeaderAndISRAnswer),
+		formOf(UpdateMetadataAnswer{11}, EncodeUpdateMetadataAnswer, DecodeUpdateMetadataAnswer),
+		formOf(StopReplicaAnswer{Partitions: []PartitionResult{{"t", 1, 3}}}, EncodeStopReplicaAnswer, DecodeStopReplicaAnswer),
+	)
 }
 
 // FuzzProposals decodes what leaders and leaving brokers ask the controller, and
 // what they are answered.
 func FuzzProposals(f *testing.F) {
-	for kind, body := range [][]byte{
-		EncodeAlterPartition(AlterPartition{Broker: 1, Partitions: []Proposal{{TopicID: [16]byte{1}, ISR: someSet, Recovering: true}}}).AppendTo(nil),
-		EncodeAlterPartitionAnswer(AlterPartitionAnswer{Partitions: []ProposalResult{{TopicID: [16]byte{1}, ISR: someSet, ELR: someSet}}}).AppendTo(nil),
-		EncodeControlledShutdown(ControlledShutdown{1, 2}).AppendTo(nil),
-		EncodeControlledShutdownAnswer(ControlledShutdownAnswer{Remaining: []TopicPartition{{"t", 1}}}).AppendTo(nil),
-	} {
-		f.Add(append([]byte{byte(kind)}, body...))
-		f.Add(append([]byte{byte(kind)}, body[:len(body)-1]...))
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		if len(in) == 0 {
-			return
-		}
-		kind, body := in[0], in[1:]
-		switch kind {
-		case 0:
-			if req := (&kmsg.AlterPartitionRequest{Version: alterPartitionVersion}); req.ReadFrom(body) == nil {
-				again(t, req, EncodeAlterPartition, DecodeAlterPartition)
-			}
-		case 1:
-			if resp := (&kmsg.AlterPartitionResponse{Version: alterPartitionVersion}); resp.ReadFrom(body) == nil {
-				again(t, resp, EncodeAlterPartitionAnswer, DecodeAlterPartitionAnswer)
-			}
-		case 2:
-			if req := (&kmsg.ControlledShutdownRequest{Version: controlledShutdownVersion}); req.ReadFrom(body) == nil {
-				again(t, req, EncodeControlledShutdown, DecodeControlledShutdown)
-			}
-		case 3:
-			if resp := (&kmsg.ControlledShutdownResponse{Version: controlledShutdownVersion}); resp.ReadFrom(body) == nil {
-				again(t, resp, EncodeControlledShutdownAnswer, DecodeControlledShutdownAnswer)
-			}
-		}
-	})
+	fuzzForms(f,
+		formOf(AlterPartition{Broker: 1, Partitions: []Proposal{{TopicID: [16]byte{1}, ISR: someSet, Recovering: true}}}, EncodeAlterPartition, DecodeAlterPartition),
+		formOf(AlterPartitionAnswer{Partitions: []ProposalResult{{TopicID: [16]byte{1}, ISR: someSet, ELR: someSet}}}, EncodeAlterPartitionAnswer, DecodeAlterPartitionAnswer),
+		formOf(ControlledShutdown{1, 2}, EncodeControlledShutdown, DecodeControlledShutdown),
+		formOf(ControlledShutdownAnswer{Remaining: []TopicPartition{{"t", 1}}}, EncodeControlledShutdownAnswer, DecodeControlledShutdownAnswer),
+	)
 }
 
 // FuzzTransactions decodes what coordinators and leaders tell each other about
@@ -122,39 +94,12 @@ func FuzzProposals(f *testing.F) {
 func FuzzTransactions(f *testing.F) {
 	results := []PartitionResult{{"t", 1, 3}, {"t", 2, 0}, {"u", 0, 0}}
 	parts := []TopicPartition{{"t", 1}, {"t", 2}, {"u", 0}}
-	for kind, body := range [][]byte{
-		EncodeWriteTxnMarkers(WriteTxnMarkers{[]TxnMarker{{ProducerID: 1, Committed: true, Version: 2, Partitions: parts}}}).AppendTo(nil),
-		EncodeWriteTxnMarkersAnswer(WriteTxnMarkersAnswer{[]TxnMarkerResult{{1, results}}}).AppendTo(nil),
-		EncodeAddPartitionsToTxn(AddPartitionsToTxn{[]TxnPartitions{{ID: "i", VerifyOnly: true, Partitions: parts}}}).AppendTo(nil),
-		EncodeAddPartitionsToTxnAnswer(AddPartitionsToTxnAnswer{Transactions: []TxnPartitionsResult{{"i", results}}}).AppendTo(nil),
-	} {
-		f.Add(append([]byte{byte(kind)}, body...))
-		f.Add(append([]byte{byte(kind)}, body[:len(body)-1]...))
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		if len(in) == 0 {
-			return
-		}
-		kind, body := in[0], in[1:]
-		switch kind {
-		case 0:
-			if req := (&kmsg.WriteTxnMarkersRequest{Version: writeTxnMarkersVersion}); req.ReadFrom(body) == nil {
-				again(t, req, EncodeWriteTxnMarkers, DecodeWriteTxnMarkers)
-			}
-		case 1:
-			if resp := (&kmsg.WriteTxnMarkersResponse{Version: writeTxnMarkersVersion}); resp.ReadFrom(body) == nil {
-				again(t, resp, EncodeWriteTxnMarkersAnswer, DecodeWriteTxnMarkersAnswer)
-			}
-		case 2:
-			if req := (&kmsg.AddPartitionsToTxnRequest{Version: addPartitionsToTxnVersion}); req.ReadFrom(body) == nil {
-				again(t, req, EncodeAddPartitionsToTxn, DecodeAddPartitionsToTxn)
-			}
-		case 3:
-			if resp := (&kmsg.AddPartitionsToTxnResponse{Version: addPartitionsToTxnVersion}); resp.ReadFrom(body) == nil {
-				again(t, resp, EncodeAddPartitionsToTxnAnswer, DecodeAddPartitionsToTxnAnswer)
-			}
-		}
-	})
+	fuzzForms(f,
+		formOf(WriteTxnMarkers{[]TxnMarker{{ProducerID: 1, Committed: true, Version: 2, Partitions: parts}}}, EncodeWriteTxnMarkers, DecodeWriteTxnMarkers),
+		formOf(WriteTxnMarkersAnswer{[]TxnMarkerResult{{1, results}}}, EncodeWriteTxnMarkersAnswer, DecodeWriteTxnMarkersAnswer),
+		formOf(AddPartitionsToTxn{[]TxnPartitions{{ID: "i", VerifyOnly: true, Partitions: parts}}}, EncodeAddPartitionsToTxn, DecodeAddPartitionsToTxn),
+		formOf(AddPartitionsToTxnAnswer{Transactions: []TxnPartitionsResult{{"i", results}}}, EncodeAddPartitionsToTxnAnswer, DecodeAddPartitionsToTxnAnswer),
+	)
 }
 
 // FuzzFence decodes both sides of our own message.
