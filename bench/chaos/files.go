@@ -38,9 +38,6 @@ func (l Log) StartAfter(epoch int32) int64 {
 	return l.End
 }
 
-// ReadLog reads and checks the batches in a partition's folder.
-func ReadLog(dir string) (Log, error) { return CompareLogs(dir) }
-
 // CompareLogs reads the logs in the folders of one partition side by side: each must
 // be sound, and all must hold equal bytes at every offset. It returns what they hold.
 // How batches are spread over segments is each broker's own affair.

@@ -42,7 +42,6 @@ type producing struct {
 	sent, acked atomic.Int64
 	lastAck     atomic.Int64 // schedule.Now's
 	silence     atomic.Int64 // ns, the longest between two acknowledgements
-	quiet       atomic.Bool  // nothing is sent for now
 
 	mu     sync.Mutex
 	errors map[string]int // what records failed with, how often
@@ -84,9 +83,6 @@ func (p *producing) run(ctx context.Context) {
 		case now := <-ticker.C:
 			due = min(due, 1) + min(now.Sub(last).Seconds(), 10*tick.Seconds())*p.PerSecond
 			last = now
-			if p.quiet.Load() {
-				due = 0
-			}
 		case <-ctx.Done():
 			return
 		}

@@ -181,9 +181,6 @@ func (t *Trial) AwaitEpoch(ctx context.Context, cell int, above int32, within ti
 	return first.leader, first.since, err
 }
 
-// Quiet has a cell send nothing, or again.
-func (t *Trial) Quiet(cell int, so bool) { t.cells[cell].quiet.Store(so) }
-
 // Mend ends all faults: links pass, who is paused goes on, who is gone is started.
 func (r *Rig) Mend(ctx context.Context) error {
 	err := r.Heal(ctx)

@@ -155,11 +155,6 @@ func (t *Trial) compare(topic string) (Log, error) {
 	return CompareLogs(dirs...)
 }
 
-// LogAt is what the files of a broker hold of a cell now.
-func (t *Trial) LogAt(broker int32, cell int) (Log, error) {
-	return ReadLog(filepath.Join(t.rig.DataDir(broker), t.cells[cell].topic+"-0"))
-}
-
 // readWithin bounds the time without a record while some are still to come.
 const readWithin = 15 * time.Second
 
