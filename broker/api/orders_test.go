@@ -100,7 +100,7 @@ func TestOrderedMetadata(t *testing.T) {
 		t.Errorf("leader and its epoch, replicas, ISR, offline (-want +got):\n%s", diff)
 	}
 	gone := peer.EncodeUpdateMetadata(peer.UpdateMetadata{Controller: 2, ControllerEpoch: 5, BrokerEpoch: testEpoch,
-		Partitions: []peer.PartitionState{{Topic: "far", TopicID: [16]byte{5}, Leader: peer.LeaderDeleted}}, Live: []peer.Broker{{ID: 1}, {ID: 2}}})
+		Partitions: []peer.PartitionState{{Topic: "far", TopicID: [16]byte{5}, Leader: controller.DeletedLeader}}, Live: []peer.Broker{{ID: 1}, {ID: 2}}})
 	wantCode(t, "UpdateMetadata of a deletion", do[*kmsg.UpdateMetadataResponse](c, gone).ErrorCode, wire.None)
 	if c.server.o.Metadata.View().Topic("far") != nil {
 		t.Error("a deleted topic is still told of")

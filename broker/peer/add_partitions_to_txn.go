@@ -58,46 +58,6 @@ func EncodeAddPartitionsToTxn(r AddPartitionsToTxn) *kmsg.AddPartitionsToTxnRequ
 	return req
 }
 
-// DecodeAddPartitionsToTxn reads the request of version 4 or later.
-func DecodeAddPartitionsToTxn(req *kmsg.AddPartitionsToTxnRequest) (AddPartitionsToTxn, error) {
-	var r AddPartitionsToTxn
-	for i := range req.Transactions {
-		in := &req.Transactions[i]
-		t := TxnPartitions{ID: in.TransactionalID, ProducerID: in.ProducerID, ProducerEpoch: in.ProducerEpoch, VerifyOnly: in.VerifyOnly}
-		for _, topic := range in.Topics {
-			for _, index := range topic.Partitions {
-				t.Partitions = append(t.Partitions, TopicPartition{topic.Topic, index})
-			}
-		}
-		r.Transactions = append(r.Transactions, t)
-	}
-	return r, nil
-}
-
-// EncodeAddPartitionsToTxnAnswer makes the response.
-func EncodeAddPartitionsToTxnAnswer(a AddPartitionsToTxnAnswer) *kmsg.AddPartitionsToTxnResponse {
-	resp := kmsg.NewPtrAddPartitionsToTxnResponse()
-	resp.Version, resp.ErrorCode = addPartitionsToTxnVersion, int16(a.ErrorCode)
-	for i := range a.Transactions {
-		t := &a.Transactions[i]
-		out := kmsg.NewAddPartitionsToTxnResponseTransaction()
-		out.TransactionalID = t.ID
-		for j, p := range t.Partitions {
-			if j == 0 || p.Topic != t.Partitions[j-1].Topic {
-				topic := kmsg.NewAddPartitionsToTxnResponseTransactionTopic()
-				topic.Topic = p.Topic
-				out.Topics = append(out.Topics, topic)
-			}
-			result := kmsg.NewAddPartitionsToTxnResponseTransactionTopicPartition()
-			result.Partition, result.ErrorCode = p.Index, int16(p.ErrorCode)
-			topic := &out.Topics[len(out.Topics)-1]
-			topic.Partitions = append(topic.Partitions, result)
-		}
-		resp.Transactions = append(resp.Transactions, out)
-	}
-	return resp
-}
-
 // DecodeAddPartitionsToTxnAnswer reads the response.
 func DecodeAddPartitionsToTxnAnswer(resp *kmsg.AddPartitionsToTxnResponse) (AddPartitionsToTxnAnswer, error) {
 	a := AddPartitionsToTxnAnswer{ErrorCode: wire.ErrorCode(resp.ErrorCode)}

@@ -110,16 +110,16 @@ func TestRoundTrips(t *testing.T) {
 		return DecodeControlledShutdownAnswer(answered(EncodeControlledShutdownAnswer(a)))
 	})
 	roundTrip(t, nil, func(r WriteTxnMarkers) (WriteTxnMarkers, error) {
-		return DecodeWriteTxnMarkers(sent(EncodeWriteTxnMarkers(r)))
+		return decodeWriteTxnMarkers(sent(EncodeWriteTxnMarkers(r)))
 	})
 	roundTrip(t, nil, func(a WriteTxnMarkersAnswer) (WriteTxnMarkersAnswer, error) {
-		return DecodeWriteTxnMarkersAnswer(answered(EncodeWriteTxnMarkersAnswer(a)))
+		return DecodeWriteTxnMarkersAnswer(answered(encodeWriteTxnMarkersAnswer(a)))
 	})
 	roundTrip(t, nil, func(r AddPartitionsToTxn) (AddPartitionsToTxn, error) {
-		return DecodeAddPartitionsToTxn(sent(EncodeAddPartitionsToTxn(r)))
+		return decodeAddPartitionsToTxn(sent(EncodeAddPartitionsToTxn(r)))
 	})
 	roundTrip(t, nil, func(a AddPartitionsToTxnAnswer) (AddPartitionsToTxnAnswer, error) {
-		return DecodeAddPartitionsToTxnAnswer(answered(EncodeAddPartitionsToTxnAnswer(a)))
+		return DecodeAddPartitionsToTxnAnswer(answered(encodeAddPartitionsToTxnAnswer(a)))
 	})
 	roundTrip(t, nil, func(r FenceReplica) (FenceReplica, error) { return *sent(&r), nil })
 	roundTrip(t, nil, func(a FenceReplicaAnswer) (FenceReplicaAnswer, error) { return *answered(&a), nil })
@@ -224,7 +224,7 @@ func TestFieldsAreWhereKafkaHasThem(t *testing.T) {
 		t.Errorf("LeaderAndISR differs (-want +got):\n%s", diff)
 	}
 	update := EncodeUpdateMetadata(UpdateMetadata{Controller: 10, ControllerEpoch: 11, BrokerEpoch: 12,
-		Partitions: []PartitionState{{Topic: "t", TopicID: id, Index: 1, Leader: LeaderDeleted, LeaderEpoch: EpochDeleted, Offline: []int32{6}}},
+		Partitions: []PartitionState{{Topic: "t", TopicID: id, Index: 1, Leader: -2, LeaderEpoch: -2, Offline: []int32{6}}},
 		Live:       []Broker{{ID: 3, Host: "h", Port: 13, Rack: "r"}}})
 	topic, live := update.TopicStates[0], update.LiveBrokers[0]
 	if p := topic.PartitionStates[0]; update.Version != 8 || topic.TopicID != id || p.Leader != -2 || p.LeaderEpoch != -2 || p.OfflineReplicas[0] != 6 ||

@@ -23,6 +23,9 @@
 // FenceReplica (key 10001) is no message of Kafka's. It is served to brokers and
 // not advertised to clients; its layout stands in fence_replica.go.
 //
+// Fetch, WriteTxnMarkers and AddPartitionsToTxn come from clients too and are served
+// as theirs are; only the caller's side of them is here.
+//
 // Encoding and decoding are pure. The package does not act upon messages and
 // does not know who is the controller.
 package peer

@@ -3,8 +3,6 @@ package peer
 import (
 	"encoding/binary"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"tidemark/protocol/wire"
 )
 
@@ -124,24 +122,4 @@ func (r *FetchRequest) appendFrame(to []byte, clientID string, correlationID int
 	to = r.appendTo(to)
 	binary.BigEndian.PutUint32(to[start:], uint32(len(to)-start-4))
 	return to
-}
-
-// DecodeFetchRequest reads what a follower asked; the slice of partitions in
-// into is used again. The request is of version 17 or another that has topic ids
-// and the replica's state (15 on).
-func DecodeFetchRequest(req *kmsg.FetchRequest, into *FetchRequest) {
-	*into = FetchRequest{
-		ReplicaID: req.ReplicaState.ID, BrokerEpoch: req.ReplicaState.Epoch,
-		MaxWaitMs: req.MaxWaitMillis, MinBytes: req.MinBytes, MaxBytes: req.MaxBytes, Partitions: into.Partitions[:0],
-	}
-	for i := range req.Topics {
-		topic := &req.Topics[i]
-		for j := range topic.Partitions {
-			p := &topic.Partitions[j]
-			into.Partitions = append(into.Partitions, FetchPartition{
-				TopicID: topic.TopicID, Index: p.Partition, LeaderEpoch: p.CurrentLeaderEpoch, FetchOffset: p.FetchOffset,
-				LastFetchedEpoch: p.LastFetchedEpoch, LogStartOffset: p.LogStartOffset, MaxBytes: p.PartitionMaxBytes, Dir: p.ReplicaDirectoryID,
-			})
-		}
-	}
 }

@@ -40,7 +40,7 @@ func TestFetchRequestIsKafkas(t *testing.T) {
 		if err := read.ReadFrom(body); err != nil {
 			t.Fatal(err)
 		}
-		DecodeFetchRequest(read, &back)
+		decodeFetchRequest(read, &back)
 		if diff := cmp.Diff(want, back, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("the request came out differently (-sent +received):\n%s", diff)
 		}

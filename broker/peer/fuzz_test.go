@@ -71,7 +71,7 @@ func FuzzOrders(f *testing.F) {
 	fuzzForms(f,
 		formOf(LeaderAndISR{Full: true, Partitions: []PartitionState{state, state}, Live: []Broker{{ID: 1, Host: "h", Port: 2}}}, EncodeLeaderAndISR, DecodeLeaderAndISR),
 		formOf(UpdateMetadata{Partitions: []PartitionState{state}, Live: []Broker{{ID: 1, Host: "h", Port: 2, Rack: "r"}}}, EncodeUpdateMetadata, DecodeUpdateMetadata),
-		formOf(StopReplica{Partitions: []StopPartition{{Topic: "t", TopicID: [16]byte{1}, LeaderEpoch: EpochDeleted, Delete: true}}}, EncodeStopReplica, DecodeStopReplica),
+		formOf(StopReplica{Partitions: []StopPartition{{Topic: "t", TopicID: [16]byte{1}, LeaderEpoch: -2, Delete: true}}}, EncodeStopReplica, DecodeStopReplica),
 		formOf(LeaderAndISRAnswer{Partitions: []LeaderAndISRResult{{TopicID: [16]byte{1}, Index: 2}}}, EncodeLeaderAndISRAnswer, DecodeLeaderAndISRAnswer),
 		formOf(UpdateMetadataAnswer{11}, EncodeUpdateMetadataAnswer, DecodeUpdateMetadataAnswer),
 		formOf(StopReplicaAnswer{Partitions: []PartitionResult{{"t", 1, 3}}}, EncodeStopReplicaAnswer, DecodeStopReplicaAnswer),
@@ -95,10 +95,10 @@ func FuzzTransactions(f *testing.F) {
 	results := []PartitionResult{{"t", 1, 3}, {"t", 2, 0}, {"u", 0, 0}}
 	parts := []TopicPartition{{"t", 1}, {"t", 2}, {"u", 0}}
 	fuzzForms(f,
-		formOf(WriteTxnMarkers{[]TxnMarker{{ProducerID: 1, Committed: true, Version: 2, Partitions: parts}}}, EncodeWriteTxnMarkers, DecodeWriteTxnMarkers),
-		formOf(WriteTxnMarkersAnswer{[]TxnMarkerResult{{1, results}}}, EncodeWriteTxnMarkersAnswer, DecodeWriteTxnMarkersAnswer),
-		formOf(AddPartitionsToTxn{[]TxnPartitions{{ID: "i", VerifyOnly: true, Partitions: parts}}}, EncodeAddPartitionsToTxn, DecodeAddPartitionsToTxn),
-		formOf(AddPartitionsToTxnAnswer{Transactions: []TxnPartitionsResult{{"i", results}}}, EncodeAddPartitionsToTxnAnswer, DecodeAddPartitionsToTxnAnswer),
+		formOf(WriteTxnMarkers{[]TxnMarker{{ProducerID: 1, Committed: true, Version: 2, Partitions: parts}}}, EncodeWriteTxnMarkers, decodeWriteTxnMarkers),
+		formOf(WriteTxnMarkersAnswer{[]TxnMarkerResult{{1, results}}}, encodeWriteTxnMarkersAnswer, DecodeWriteTxnMarkersAnswer),
+		formOf(AddPartitionsToTxn{[]TxnPartitions{{ID: "i", VerifyOnly: true, Partitions: parts}}}, EncodeAddPartitionsToTxn, decodeAddPartitionsToTxn),
+		formOf(AddPartitionsToTxnAnswer{Transactions: []TxnPartitionsResult{{"i", results}}}, encodeAddPartitionsToTxnAnswer, DecodeAddPartitionsToTxnAnswer),
 	)
 }
 
@@ -185,12 +185,12 @@ func FuzzFetchRequest(f *testing.F) {
 			return
 		}
 		var first, second FetchRequest
-		DecodeFetchRequest(read, &first)
+		decodeFetchRequest(read, &first)
 		back := &kmsg.FetchRequest{Version: fetchVersion}
 		if err := back.ReadFrom(first.appendTo(nil)); err != nil {
 			t.Fatal(err)
 		}
-		DecodeFetchRequest(back, &second)
+		decodeFetchRequest(back, &second)
 		if diff := cmp.Diff(first, second, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("not the same the second time (-first +second):\n%s", diff)
 		}

@@ -51,10 +51,10 @@ func TestEveryCall(t *testing.T) {
 			return EncodeAlterPartitionAnswer(AlterPartitionAnswer{Partitions: []ProposalResult{{Index: 2, ISR: state.ISR, ELR: state.ELR}}})
 		},
 		27: func(request) kmsg.Response {
-			return EncodeWriteTxnMarkersAnswer(WriteTxnMarkersAnswer{[]TxnMarkerResult{{5, []PartitionResult{result}}}})
+			return encodeWriteTxnMarkersAnswer(WriteTxnMarkersAnswer{[]TxnMarkerResult{{5, []PartitionResult{result}}}})
 		},
 		24: func(request) kmsg.Response {
-			return EncodeAddPartitionsToTxnAnswer(AddPartitionsToTxnAnswer{Transactions: []TxnPartitionsResult{{"id", []PartitionResult{result}}}})
+			return encodeAddPartitionsToTxnAnswer(AddPartitionsToTxnAnswer{Transactions: []TxnPartitionsResult{{"id", []PartitionResult{result}}}})
 		},
 		19: func(r request) kmsg.Response {
 			var req kmsg.CreateTopicsRequest

@@ -15,7 +15,7 @@ type PartitionState struct {
 	// ControllerEpoch is that of the controller that wrote the state.
 	ControllerEpoch int32
 	// Leader is −1 for none and, in UpdateMetadata, −2 for a topic that is deleted
-	// (LeaderDeleted).
+	// (Kafka's LeaderAndIsr.LeaderDuringDelete).
 	Leader, LeaderEpoch int32
 	// PartitionEpoch is the version of the partition's state in the metadata
 	// store.
@@ -34,10 +34,6 @@ type PartitionState struct {
 	// only LeaderAndISR tells it.
 	Recovering bool
 }
-
-// LeaderDeleted is the Leader of a partition whose topic is deleted (Kafka's
-// LeaderAndIsr.LeaderDuringDelete).
-const LeaderDeleted int32 = -2
 
 // Broker is where a live broker listens.
 type Broker struct {

@@ -21,15 +21,12 @@ type StopPartition struct {
 	// TopicID tells the topic from a later one of its name; zero if unknown.
 	TopicID [16]byte
 	Index   int32
-	// LeaderEpoch is EpochDeleted for a topic that is deleted.
+	// LeaderEpoch is −2 for a topic that is deleted; no other is newer (Kafka's
+	// LeaderAndIsr.EpochDuringDelete).
 	LeaderEpoch int32
 	// Delete says to delete the log too.
 	Delete bool
 }
-
-// EpochDeleted is the leader epoch of a partition whose topic is deleted; no
-// other is newer (Kafka's LeaderAndIsr.EpochDuringDelete).
-const EpochDeleted int32 = -2
 
 // StopReplicaAnswer has an error for the whole, or one for each partition.
 type StopReplicaAnswer struct {

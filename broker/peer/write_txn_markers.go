@@ -61,46 +61,6 @@ func EncodeWriteTxnMarkers(r WriteTxnMarkers) *kmsg.WriteTxnMarkersRequest {
 	return req
 }
 
-// DecodeWriteTxnMarkers reads the request.
-func DecodeWriteTxnMarkers(req *kmsg.WriteTxnMarkersRequest) (WriteTxnMarkers, error) {
-	var r WriteTxnMarkers
-	for i := range req.Markers {
-		marker := &req.Markers[i]
-		m := TxnMarker{ProducerID: marker.ProducerID, ProducerEpoch: marker.ProducerEpoch, Committed: marker.Committed, CoordinatorEpoch: marker.CoordinatorEpoch, Version: marker.TransactionVersion}
-		for _, topic := range marker.Topics {
-			for _, index := range topic.Partitions {
-				m.Partitions = append(m.Partitions, TopicPartition{topic.Topic, index})
-			}
-		}
-		r.Markers = append(r.Markers, m)
-	}
-	return r, nil
-}
-
-// EncodeWriteTxnMarkersAnswer makes the response.
-func EncodeWriteTxnMarkersAnswer(a WriteTxnMarkersAnswer) *kmsg.WriteTxnMarkersResponse {
-	resp := kmsg.NewPtrWriteTxnMarkersResponse()
-	resp.Version = writeTxnMarkersVersion
-	for i := range a.Markers {
-		m := &a.Markers[i]
-		marker := kmsg.NewWriteTxnMarkersResponseMarker()
-		marker.ProducerID = m.ProducerID
-		for j, p := range m.Partitions {
-			if j == 0 || p.Topic != m.Partitions[j-1].Topic {
-				topic := kmsg.NewWriteTxnMarkersResponseMarkerTopic()
-				topic.Topic = p.Topic
-				marker.Topics = append(marker.Topics, topic)
-			}
-			result := kmsg.NewWriteTxnMarkersResponseMarkerTopicPartition()
-			result.Partition, result.ErrorCode = p.Index, int16(p.ErrorCode)
-			topic := &marker.Topics[len(marker.Topics)-1]
-			topic.Partitions = append(topic.Partitions, result)
-		}
-		resp.Markers = append(resp.Markers, marker)
-	}
-	return resp
-}
-
 // DecodeWriteTxnMarkersAnswer reads the response.
 func DecodeWriteTxnMarkersAnswer(resp *kmsg.WriteTxnMarkersResponse) (WriteTxnMarkersAnswer, error) {
 	var a WriteTxnMarkersAnswer
