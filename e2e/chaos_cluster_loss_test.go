@@ -35,13 +35,6 @@ func judge(t *testing.T, verdicts []chaos.Verdict, expect ...bool) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // more waits until a cell has had so many further acknowledgements.
 func more(t *testing.T, trial *chaos.Trial, cell int, count int64) {
 	t.Helper()

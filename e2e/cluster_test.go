@@ -85,24 +85,24 @@ func TestClusterSurvives(t *testing.T) {
 	produceAll(t, client, 0, 100)
 
 	before, _ := partitionOf(t, c)
-	fatal(t, c.Kill(before.Leader))
+	must(t, c.Kill(before.Leader))
 	eventually(t, "another broker leads after the kill", hasLeft(t, c, before))
 	produceAll(t, client, 100, 200)
-	fatal(t, c.Restart(t.Context(), before.Leader))
+	must(t, c.Restart(t.Context(), before.Leader))
 	eventually(t, "the killed broker is in sync", isWhole(t, c))
 
 	before, _ = partitionOf(t, c)
 	isolate(t, c, before.Leader)
 	eventually(t, "another broker leads after the cut", hasLeft(t, c, before))
 	produceAll(t, client, 200, 300)
-	fatal(t, c.Heal(t.Context()))
+	must(t, c.Heal(t.Context()))
 	eventually(t, "the isolated broker is in sync", isWhole(t, c))
 
 	before, _ = partitionOf(t, c)
-	fatal(t, c.Pause(before.Leader))
+	must(t, c.Pause(before.Leader))
 	eventually(t, "another broker leads after the pause", hasLeft(t, c, before))
 	produceAll(t, client, 300, 400)
-	fatal(t, c.Resume(before.Leader))
+	must(t, c.Resume(before.Leader))
 	eventually(t, "the paused broker is in sync", isWhole(t, c))
 
 	readsAll(t, c, 400)
@@ -143,14 +143,7 @@ func isolate(t *testing.T, c *cluster.Cluster, id int32) {
 		}
 	}
 	for _, end := range ends {
-		fatal(t, c.Cut(t.Context(), proxy.Broker(id), end, false, 0))
-	}
-}
-
-func fatal(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+		must(t, c.Cut(t.Context(), proxy.Broker(id), end, false, 0))
 	}
 }
 
@@ -158,9 +151,9 @@ func fatal(t *testing.T, err error) {
 func readsAll(t *testing.T, c *cluster.Cluster, n int) {
 	t.Helper()
 	s, err := c.State()
-	fatal(t, err)
+	must(t, err)
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.Bootstrap(), ",")...), kgo.ConsumeTopics(clusterTopic))
-	fatal(t, err)
+	must(t, err)
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -192,7 +185,7 @@ func TestClusterLeaderAlone(t *testing.T) {
 		if other == p.Leader {
 			continue
 		}
-		fatal(t, c.Rule(t.Context(), proxy.Rule{Mode: proxy.Hang}, 0, proxy.Flow{From: proxy.Broker(p.Leader), To: proxy.Broker(other)}))
+		must(t, c.Rule(t.Context(), proxy.Rule{Mode: proxy.Hang}, 0, proxy.Flow{From: proxy.Broker(p.Leader), To: proxy.Broker(other)}))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -200,7 +193,7 @@ func TestClusterLeaderAlone(t *testing.T) {
 	if err := client.ProduceSync(ctx, alone).FirstErr(); err == nil {
 		t.Error("a leader whom no follower hears acknowledged acks=all with min.insync.replicas=2")
 	}
-	fatal(t, c.Heal(t.Context()))
+	must(t, c.Heal(t.Context()))
 	eventually(t, "all replicas are in sync", isWhole(t, c))
 }
 

@@ -229,3 +229,10 @@ func eventually(t *testing.T, what string, so func() bool) {
 		}
 	}
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
