@@ -27,7 +27,7 @@ type linkFlags struct {
 
 func (l *linkFlags) bind(c *cobra.Command) {
 	c.Flags().BoolVar(&l.oneWay, "one-way", false, "only what A sends to B")
-	c.Flags().DurationVar(&l.lasting, "for", 0, "heal by itself after this time; 0 waits for `cluster heal`")
+	c.Flags().DurationVar(&l.lasting, "for", 0, "heal by itself after this time, as 30s; 0 waits for \"cluster heal\"")
 }
 
 // flows are those between the two ends that a line names.
@@ -116,7 +116,7 @@ func newClusterLinkCommand(app *App, f *clusterFlags) *cobra.Command {
 		Use:   "link A B",
 		Short: "Slow a link down, or break its connections",
 		Long: `Slow a link down, or break its connections. A and B are as in "cluster cut". The
-flags replace what held for the link before; none of them heals it.`,
+flags replace all that held for the link before; without any of them it passes again.`,
 		Example: `  tidemark cluster link 1 2 --delay 20ms --jitter 5ms
   tidemark cluster link client 1 --rate 1MiB --for 1m
   tidemark cluster link 1 3 --reset            # every connection, old and new

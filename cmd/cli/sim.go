@@ -35,7 +35,9 @@ violation is printed with its settings, a smaller run that shows it too, and the
 command that replays it. Ctrl-C keeps the table.
 
 By default faults stay within what the settings promise to survive, and nothing
-acknowledged may be lost. With --unsafe they exceed it, and losses are counted.`,
+acknowledged may be lost. What faults set off takes a few seeds beyond it all the
+same: the table counts those, and what they lost is no violation. With --unsafe
+faults exceed the promise, and losses are counted.`,
 		Example: `  tidemark sim --strategy isr --seeds 10000
   tidemark sim --strategy quorum --flush os --unsafe
   tidemark sim replay isr:1234`,
