@@ -57,7 +57,7 @@ func ParseListener(text string) (Listener, error) {
 	}
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {
-		return Listener{}, fmt.Errorf("listener %q: want PLAINTEXT://host:port", text)
+		return Listener{}, fmt.Errorf("listener %q: want one PLAINTEXT://host:port", text)
 	}
 	port, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil {

@@ -46,7 +46,13 @@ func TestWrongLinesNameTheRightOnes(t *testing.T) {
 		{"broker --config testdata/wrong.properties", `testdata/wrong.properties:2:1: unknown configuration name "num.partition"; did you mean "num.partitions"?`},
 		{"broker --set storage.read.engine=papyrus", "pread"},
 		{"broker --log-level loud", "want debug, info, warn or error"},
+		{"broker --set listeners=PLAINTEXT://127.0.0.1:0,PLAINTEXT://127.0.0.1:1", "want one PLAINTEXT://host:port"},
 		{"zk --listen 0.0.0.0:2181", "--allow-open-listener"},
+		{"zk --listen 127.0.0.1:0 --tick -1s", "--tick -1s: want more than nothing"},
+		{"log trace testdata --only ledaer", `did you mean "leader"?`},
+		{"log trace testdata --only gossip", "there are: append, "},
+		{"sim replay isr:1 --plain --only isr,trunctae", `did you mean "truncate"?`},
+		{"cluster link 1 2 --delay -20ms", "delay -20ms"},
 	} {
 		code, out, errout := runLine(t, strings.Fields(c.line)...)
 		if code != ExitUsage || !strings.Contains(errout, c.want) || out != "" {

@@ -6,10 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tidemark/internal/nearest"
 	"tidemark/internal/trace"
 )
 
@@ -33,7 +35,11 @@ end, as a kill leaves it, is skipped.`,
   tidemark log trace traces --jsonl trace.jsonl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return mergeTraces(app, args, jsonl, traceFilter{kinds: wanted(only), tp: tp})
+			kinds, err := wanted(only)
+			if err != nil {
+				return err
+			}
+			return mergeTraces(app, args, jsonl, traceFilter{kinds: kinds, tp: tp})
 		},
 	}
 	c.Flags().StringVar(&only, "only", "", "print the events of these kinds only, with commas: isr,leader,truncate")
@@ -42,13 +48,20 @@ end, as a kill leaves it, is skipped.`,
 	return c
 }
 
-// wanted are names with commas in between.
-func wanted(list string) map[string]bool {
-	names := map[string]bool{}
+// wanted are kinds of events, by name, with commas in between.
+func wanted(list string) (map[string]bool, error) {
+	names, known := map[string]bool{}, trace.KindNames()
 	for _, name := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
-		names[name] = true
+		if slices.Contains(known, name) {
+			names[name] = true
+			continue
+		}
+		if near := nearest.Name(name, known, 2); near != "" {
+			return nil, Usagef("--only: no event is a %q; did you mean %q?", name, near)
+		}
+		return nil, Usagef("--only: no event is a %q (there are: %s)", name, strings.Join(known, ", "))
 	}
-	return names
+	return names, nil
 }
 
 // traceFilter says which events are printed.

@@ -18,7 +18,7 @@ import (
 
 func newSimReplayCommand(app *App) *cobra.Command {
 	var f simFlags
-	var jsonl, grep string
+	var jsonl, only string
 	var plain bool
 	c := &cobra.Command{
 		Use:   "replay STRATEGY:SEED",
@@ -34,12 +34,16 @@ that text, q ends. The flags are those the seed was found with.`,
 			if err != nil {
 				return err
 			}
-			return replay(cmd.Context(), app, f, seed, replayTo{jsonl: jsonl, grep: grep, plain: plain})
+			kinds, err := wanted(only)
+			if err != nil {
+				return err
+			}
+			return replay(cmd.Context(), app, f, seed, replayTo{jsonl: jsonl, kinds: kinds, plain: plain})
 		},
 	}
 	f.bind(c)
 	c.Flags().StringVar(&jsonl, "jsonl", "", "also write the events to this file, as schema/trace-v1.json has them")
-	c.Flags().StringVar(&grep, "only", "", "print the events of these kinds only, with commas: isr,leader,truncate")
+	c.Flags().StringVar(&only, "only", "", "print the events of these kinds only, with commas: isr,leader,truncate")
 	c.Flags().BoolVar(&plain, "plain", false, "print all events instead of stepping")
 	return c
 }
@@ -64,15 +68,13 @@ func (f *simFlags) seed(known replication.Catalog, arg string) (uint64, error) {
 
 // replayTo is where the events of a replay go.
 type replayTo struct {
-	jsonl, grep string
-	plain       bool
+	jsonl string
+	kinds map[string]bool // empty is all
+	plain bool
 }
 
 func replay(ctx context.Context, app *App, f simFlags, seed uint64, to replayTo) error {
-	sink := &replaySink{wanted: map[string]bool{}}
-	for _, kind := range strings.FieldsFunc(to.grep, func(r rune) bool { return r == ',' }) {
-		sink.wanted[kind] = true
-	}
+	sink := &replaySink{wanted: to.kinds}
 	if app.JSON {
 		sink.json = trace.NewWriter(app.Out)
 	}

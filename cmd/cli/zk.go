@@ -30,6 +30,9 @@ func newZkCommand(app *App) *cobra.Command {
 				return Usagef("--listen %s: not a loopback host:port, and whoever reaches the store rules the cluster: "+
 					"pass --allow-open-listener if that is intended", listen)
 			}
+			if tick <= 0 {
+				return Usagef("--tick %s: want more than nothing, as 2s", tick)
+			}
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
 				return err

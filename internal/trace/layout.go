@@ -120,6 +120,15 @@ func (k Kind) String() string {
 	return layouts[k].name
 }
 
+// KindNames are the names of all kinds.
+func KindNames() []string {
+	var names []string
+	for k := Kind(1); k < kinds; k++ {
+		names = append(names, layouts[k].name)
+	}
+	return names
+}
+
 func kindOf(name string) (Kind, bool) {
 	for k := Kind(1); k < kinds; k++ {
 		if layouts[k].name == name {

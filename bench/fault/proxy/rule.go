@@ -79,7 +79,8 @@ func (r Rule) Check() error {
 		return fmt.Errorf("mode %q: want %s, %s, %s or none", r.Mode, Hang, Reset, HalfOpen)
 	}
 	if r.Delay < 0 || r.Jitter < 0 || r.BytesPerSecond < 0 || r.SliceBytes < 0 {
-		return fmt.Errorf("rule %s: nothing of it may be negative", r)
+		return fmt.Errorf("delay %s, jitter %s, %d bytes each second, slices of %d bytes: none of them may be negative",
+			r.Delay, r.Jitter, r.BytesPerSecond, r.SliceBytes)
 	}
 	return nil
 }
