@@ -31,6 +31,9 @@ func describeMetadata(s *Server, req *kmsg.MetadataRequest) kmsg.Response {
 	create := req.Version < 4 || req.AllowAutoTopicCreation
 	seen := make(map[topicQuestion]bool)
 	for _, q := range req.Topics {
+		if q.TopicID != [16]byte{} {
+			q.Topic = nil // Java's consumer has an empty name beside the id
+		}
 		key := topicQuestion{id: q.TopicID}
 		if q.Topic != nil {
 			key = topicQuestion{name: *q.Topic, named: true}

@@ -155,7 +155,7 @@ func TestMetadataByID(t *testing.T) {
 	id := c.topic("here", 1)
 	req := kmsg.NewPtrMetadataRequest()
 	req.Version = 12
-	req.Topics = []kmsg.MetadataRequestTopic{{TopicID: id}, {TopicID: [16]byte{1}}}
+	req.Topics = []kmsg.MetadataRequestTopic{{TopicID: id, Topic: text("")}, {TopicID: [16]byte{1}}} // an empty name is what Java has there
 	topics := do[*kmsg.MetadataResponse](c, req).Topics
 	if topics[0].Topic == nil || *topics[0].Topic != "here" {
 		t.Errorf("topic %v, want here", topics[0].Topic)
