@@ -14,7 +14,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * A member of a group: prints partition and offset of each record, then commits, until it is told to end.
- * usage: Member BOOTSTRAP GROUP TOPIC ASSIGNOR [INSTANCE]; an ASSIGNOR in lower case is the broker's
+ * usage: Member BOOTSTRAP GROUP TOPIC ASSIGNOR [INSTANCE]; an ASSIGNOR in lower case is the broker's, and /TOPIC/ then
+ * a regular expression for it to evaluate
  */
 public final class Member {
     private Member() {}
@@ -50,7 +51,7 @@ public final class Member {
             }
         }));
         try (consumer) {
-            consumer.subscribe(List.of(args[2]));
+            subscribe(consumer, args[2]);
             while (true) {
                 process(consumer);
             }
@@ -59,6 +60,17 @@ public final class Member {
         } finally {
             left.countDown();
         }
+    }
+
+    /** A pattern that the broker evaluates is of a class that 3.0 does not have. */
+    private static void subscribe(KafkaConsumer<byte[], byte[]> consumer, String topic) throws Exception {
+        if (!topic.startsWith("/")) {
+            consumer.subscribe(List.of(topic));
+            return;
+        }
+        Class<?> pattern = Class.forName("org.apache.kafka.clients.consumer.SubscriptionPattern");
+        KafkaConsumer.class.getMethod("subscribe", pattern).invoke(consumer,
+                pattern.getConstructor(String.class).newInstance(topic.substring(1, topic.length() - 1)));
     }
 
     private static void process(KafkaConsumer<byte[], byte[]> consumer) {
