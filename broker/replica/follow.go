@@ -1,7 +1,11 @@
 package replica
 
 import (
+	"errors"
+	"fmt"
+
 	"tidemark/broker/peer"
+	"tidemark/commitlog"
 	"tidemark/internal/trace"
 	"tidemark/protocol/record"
 	"tidemark/replication"
@@ -88,6 +92,45 @@ func (p *Partition) fetched(generation uint64, request trace.ID, q *peer.FetchPa
 		p.Changed.Wake()
 	}
 	return failure
+}
+
+// accept appends what the leader sent, one leader epoch at a time.
+func (p *Partition) accept() {
+	f := &p.following
+	if f.lowered = f.lowered || p.dir.lower(p); !f.lowered {
+		f.failure = "a checkpoint cannot be written"
+		return
+	}
+	for rest := f.records; len(rest) > 0; {
+		run, leaderEpoch, err := epochRun(rest)
+		if len(run) == 0 && err == nil {
+			return // The last batch is cut off.
+		}
+		if err == nil {
+			_, err = p.log.AppendAsFollower(run)
+		}
+		if errors.Is(err, commitlog.ErrUnexpectedOffset) && p.beginWithin(run) {
+			_, err = p.log.AppendAsFollower(run)
+		}
+		p.grown(p.log.LogEndOffset(), leaderEpoch)
+		if err != nil {
+			f.failure = p.failed("append", fmt.Errorf("from broker %d: %w", f.leader, err)).Error()
+			return
+		}
+		rest = rest[len(run):]
+	}
+}
+
+// beginWithin makes an empty log begin with the batch that its start lies within, as
+// one does whose leader's log starts there (Partition.appendRecordsToFollowerOrFutureReplica).
+func (p *Partition) beginWithin(run []byte) bool {
+	b, _, err := record.Parse(run)
+	start := p.log.LogStartOffset()
+	if err != nil || p.log.LogEndOffset() != start || b.BaseOffset() >= start || b.LastOffset() < start {
+		return false
+	}
+	p.cut(&replication.Effect{Offset: b.BaseOffset(), Why: replication.LeaderStartsLater}, p.log.TruncateFullyAndStartAt)
+	return p.following.lowered && p.log.LogEndOffset() == b.BaseOffset()
 }
 
 // epochRun is the whole batches at the start of records that one leader epoch wrote;
