@@ -38,6 +38,8 @@ func TestWrongLinesNameTheRightOnes(t *testing.T) {
 		{"topics create x --config novalue", "want name=value"},
 		{"topics create x --config a=1 --config a=2", "given twice"},
 		{"topics alter x", "nothing to change"},
+		{"topics alter x --unset retention.mss", `did you mean "retention.ms"?`},
+		{"topics alter x --unset log.dirs", "no setting of topics"},
 		{"groups reset-offsets g --topic t", "to-earliest"},
 		{"groups reset-offsets g --topic t --to-latest --to-current", "to-latest"},
 		{"groups describe", "requires at least 1 arg"},
@@ -193,6 +195,8 @@ func TestTopicsAgainstABroker(t *testing.T) {
 	topics(ExitOK, "orders  3", "list")
 	topics(ExitOK, "altered orders", "alter", "orders", "--config", "retention.ms=70000", "--unset", "storage.append.engine", "--partitions", "5")
 	topics(ExitFailed, "INVALID_PARTITIONS", "alter", "orders", "--partitions", "2")
+	topics(ExitFailed, `Did you mean "orders"?`, "describe", "ordres")
+	topics(ExitFailed, "`tidemark topics list` shows", "describe", "clicks")
 
 	var described []describedTopic
 	out := topics(ExitOK, "orders", "describe", "orders", "--json")

@@ -7,6 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+
+	"tidemark/broker/config"
+	"tidemark/internal/nearest"
 )
 
 func newTopicsAlterCommand(app *App, f *clientFlags) *cobra.Command {
@@ -29,6 +32,9 @@ func newTopicsAlterCommand(app *App, f *clientFlags) *cobra.Command {
 				changes = append(changes, kadm.AlterConfig{Op: kadm.SetConfig, Name: name, Value: &value})
 			}
 			for _, name := range unset {
+				if err := knownSetting(name); err != nil {
+					return err
+				}
 				changes = append(changes, kadm.AlterConfig{Op: kadm.DeleteConfig, Name: name})
 			}
 			if len(changes) == 0 && partitions == 0 {
@@ -49,6 +55,22 @@ func newTopicsAlterCommand(app *App, f *clientFlags) *cobra.Command {
 	c.Flags().StringArrayVar(&configs, "config", nil, "one topic setting as name=value; may be repeated")
 	c.Flags().StringArrayVar(&unset, "unset", nil, "a setting that goes back to the broker's; may be repeated")
 	return c
+}
+
+// knownSetting refuses a name that no topic can have: a broker takes away what is
+// not there, as Kafka's does, and says nothing.
+func knownSetting(name string) error {
+	if _, ok := config.FindTopic(name); ok {
+		return nil
+	}
+	var known []string
+	for _, d := range config.TopicDefs() {
+		known = append(known, d.TopicName)
+	}
+	if near := nearest.Name(name, known, len(name)/3); near != "" {
+		return Usagef("--unset %s: no setting of topics; did you mean %q?", name, near)
+	}
+	return Usagef("--unset %s: no setting of topics; docs/reference/config.md lists them", name)
 }
 
 func alterTopic(ctx context.Context, admin *kadm.Client, topic string, partitions int, changes []kadm.AlterConfig) error {

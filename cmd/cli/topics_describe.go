@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+
+	"tidemark/internal/nearest"
 )
 
 // describedTopic is one topic of `topics describe`.
@@ -47,6 +49,19 @@ func newTopicsDescribeCommand(app *App, f *clientFlags) *cobra.Command {
 	}
 }
 
+// meantTopic asks whether a topic with nearly that name was meant, if there is one.
+func meantTopic(ctx context.Context, admin *kadm.Client, name string) string {
+	all, err := admin.ListTopics(ctx)
+	if err != nil || all.Has(name) {
+		return ""
+	}
+	near := nearest.Name(name, all.Names(), len(name)/3)
+	if near == "" {
+		return " `tidemark topics list` shows what there is"
+	}
+	return fmt.Sprintf(" Did you mean %q?", near)
+}
+
 func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]describedTopic, error) {
 	details, err := admin.ListTopics(ctx, names...)
 	if err != nil {
@@ -54,7 +69,7 @@ func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]
 	}
 	for _, d := range details.Sorted() {
 		if d.Err != nil {
-			return nil, fmt.Errorf("describe topic %s: %w", d.Topic, d.Err)
+			return nil, fmt.Errorf("describe topic %s: %w%s", d.Topic, d.Err, meantTopic(ctx, admin, d.Topic))
 		}
 	}
 	starts, err := admin.ListStartOffsets(ctx, names...)
