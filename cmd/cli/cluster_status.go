@@ -17,6 +17,7 @@ import (
 	"tidemark/bench/cluster"
 	"tidemark/bench/process"
 	"tidemark/broker/api"
+	"tidemark/internal/nearest"
 )
 
 func newClusterStatusCommand(app *App, f *clusterFlags) *cobra.Command {
@@ -34,14 +35,21 @@ it. Below a partition stands why its high watermark is behind its log end.`,
 			if err != nil {
 				return err
 			}
-			look := func() (*cluster.Status, error) { return clusterStatus(c.Context(), cl, topics, all) }
-			if watch {
-				return watchCluster(c.Context(), app, interval, look)
+			look := func() (*cluster.Status, error) { return clusterStatus(c.Context(), cl) }
+			if watch { // what is not there may come
+				return watchCluster(c.Context(), app, interval, func() (*cluster.Status, error) {
+					s, err := look()
+					return onlyTopics(s, topics, all), err
+				})
 			}
 			s, err := look()
+			if err == nil {
+				err = missingTopic(s, topics)
+			}
 			if err != nil {
 				return err
 			}
+			s = onlyTopics(s, topics, all)
 			return app.Print(s, func(w io.Writer) error { return printClusterStatus(w, s, time.Now()) })
 		},
 	}
@@ -53,19 +61,47 @@ it. Below a partition stands why its high watermark is behind its log end.`,
 
 // clusterStatus is what the brokers tell, and what clients are told where no broker
 // tells anything.
-func clusterStatus(ctx context.Context, c *cluster.Cluster, topics []string, all bool) (*cluster.Status, error) {
+func clusterStatus(ctx context.Context, c *cluster.Cluster) (*cluster.Status, error) {
 	s, err := c.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
 	addMetadata(ctx, c, s)
+	return s, nil
+}
+
+// onlyTopics leaves out the partitions of other topics; without topics, those of
+// internal ones unless all are asked for.
+func onlyTopics(s *cluster.Status, topics []string, all bool) *cluster.Status {
+	if s == nil {
+		return nil
+	}
 	s.Partitions = slices.DeleteFunc(s.Partitions, func(p cluster.PartitionStatus) bool {
 		if len(topics) > 0 {
 			return !slices.Contains(topics, p.Topic)
 		}
 		return !all && strings.HasPrefix(p.Topic, "__")
 	})
-	return s, nil
+	return s
+}
+
+// missingTopic is an error for a topic that no broker knows, and nil where no broker
+// tells anything.
+func missingTopic(s *cluster.Status, topics []string) error {
+	told := func(b cluster.BrokerStatus) bool { return b.State == process.Running && b.Error == "" }
+	if !slices.ContainsFunc(s.Brokers, told) {
+		return nil
+	}
+	var known []string
+	for _, p := range s.Partitions {
+		known = append(known, p.Topic)
+	}
+	for _, name := range topics {
+		if !slices.Contains(known, name) {
+			return Usagef("there is no topic %q%s; --watch waits for it", name, nearest.Suggest(name, known))
+		}
+	}
+	return nil
 }
 
 // metadataWithin is how long the cluster may take to tell clients' view: with nobody

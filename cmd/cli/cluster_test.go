@@ -140,3 +140,22 @@ func TestClusterLines(t *testing.T) {
 		}
 	}
 }
+
+func TestStatusOfMissingTopics(t *testing.T) {
+	s := hurt()
+	for topic, want := range map[string]string{"clicks": "", "click": `did you mean "clicks"?`, "nosuch": "--watch waits for it"} {
+		err := missingTopic(s, []string{"orders", topic})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("topic %s: %v, want %q", topic, err, want)
+		}
+	}
+	for i := range s.Brokers {
+		s.Brokers[i].State = process.Gone
+	}
+	if err := missingTopic(s, []string{"nosuch"}); err != nil {
+		t.Errorf("nobody tells which topics there are: %v", err)
+	}
+	if got := onlyTopics(hurt(), []string{"orders"}, false).Partitions; len(got) != 1 || got[0].Topic != "orders" {
+		t.Errorf("of orders: %+v", got)
+	}
+}

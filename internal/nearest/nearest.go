@@ -2,7 +2,10 @@
 // settings, commands, flags and fields that do not exist.
 package nearest
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Name returns the candidate with the smallest edit distance to name, the first
 // in order when several are equal, or "" when all are farther than most. The
@@ -15,6 +18,15 @@ func Name(name string, candidates []string, most int) string {
 		}
 	}
 	return best
+}
+
+// Suggest asks at the end of an error whether the candidate nearest to name was
+// meant, where one is within a third of its letters; else it is empty.
+func Suggest(name string, candidates []string) string {
+	if near := Name(name, candidates, len(name)/3); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
 }
 
 // distance counts the insertions, deletions, replacements and swaps of

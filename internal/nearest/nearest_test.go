@@ -21,6 +21,14 @@ func TestName(t *testing.T) {
 	}
 }
 
+func TestSuggest(t *testing.T) {
+	for name, want := range map[string]string{"cliks": `; did you mean "clicks"?`, "orders": ""} {
+		if got := Suggest(name, []string{"clicks"}); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestDistance compares the table-driven distance with the plain recursion.
 func TestDistance(t *testing.T) {
 	words := []string{"", "a", "ab", "ba", "abc", "acb", "kitten", "sitting", "ca", "abcd", "log.dirs", "log.dris"}
