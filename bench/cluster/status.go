@@ -227,7 +227,7 @@ func mergePartition(told map[int32]*Replica, states map[int32]process.State) Par
 	leads := v.Role == "leader"
 	if !leads {
 		p.Admits = false
-		p.Waiting = leaderless(v.Leader, states)
+		p.Waiting = leaderless(v, states)
 	}
 	assigned := sorted(v.Replicas)
 	for broker := range told { // one that is no longer assigned may still have a copy
@@ -254,19 +254,6 @@ func mergePartition(told map[int32]*Replica, states map[int32]process.State) Par
 		p.Replicas = append(p.Replicas, r)
 	}
 	return p
-}
-
-// leaderless says why a partition has no leader that would tell.
-func leaderless(leader int32, states map[int32]process.State) string {
-	switch state, ok := states[leader]; {
-	case leader < 0:
-		return "nobody leads"
-	case ok && state == process.Gone:
-		return fmt.Sprintf("broker %d, which is to lead, is down", leader)
-	case ok && state == process.Paused:
-		return fmt.Sprintf("broker %d, which is to lead, is paused", leader)
-	}
-	return fmt.Sprintf("broker %d is to lead and does not say that it does", leader)
 }
 
 func sorted(ids []int32) []int32 {

@@ -52,6 +52,32 @@ func TestMergeWithoutLeader(t *testing.T) {
 	}
 }
 
+// TestNobodyLeads names what each strategy lacks.
+func TestNobodyLeads(t *testing.T) {
+	states := map[int32]process.State{1: process.Running, 2: process.Gone, 3: process.Paused}
+	for _, test := range []struct {
+		strategy      string
+		replicas, isr []int32
+		want          string
+	}{
+		{"quorum", []int32{1, 2, 3}, []int32{1, 2, 3}, "nobody leads: 1 of 3 replicas is live, 2 are needed"},
+		{"quorum", []int32{2, 3}, []int32{2, 3}, "nobody leads: 0 of 2 replicas are live, 2 are needed"},
+		{"quorum", []int32{1}, []int32{1}, "nobody leads"},
+		{"isr", []int32{1, 2, 3}, []int32{3, 2}, "waiting for broker 2 or 3"},
+		{"sync", []int32{1, 2, 3}, []int32{2}, "waiting for broker 2"},
+		{"isr", []int32{1, 2, 3}, []int32{1}, "nobody leads"},
+		{"isr", []int32{1, 2, 3}, nil, "the ISR is empty"},
+		{"async", []int32{1, 2}, []int32{2}, "how far its log goes"},
+		{"mine", []int32{1, 2}, []int32{2}, "nobody leads"},
+	} {
+		v := Replica{Topic: "t", Strategy: test.strategy, Leader: -1, Replicas: test.replicas, ISR: test.isr}
+		got := mergePartition(map[int32]*Replica{1: &v}, states).Waiting
+		if !strings.Contains(got, test.want) || test.want == "nobody leads" && got != test.want {
+			t.Errorf("%s of %v, in sync %v: %q, want %q", test.strategy, test.replicas, test.isr, got, test.want)
+		}
+	}
+}
+
 func TestOffice(t *testing.T) {
 	for _, test := range []struct {
 		said []int32

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -190,21 +191,34 @@ func partitionRows(s *cluster.Status) []row {
 			}
 			rows = append(rows, row{cells: cells})
 		}
-		if p.Waiting != "" {
-			rows[len(rows)-1].note = note(why(&p))
+		for _, text := range []string{refused(&p), why(&p)} {
+			if text != "" {
+				rows[len(rows)-1].note += note(text)
+			}
 		}
 	}
 	return rows
 }
 
+// refused says that and why a leader takes nothing from producers with acks=all.
+func refused(p *cluster.PartitionStatus) string {
+	if p.Admits || len(p.ISR) >= p.MinISR || !led(p) {
+		return ""
+	}
+	return fmt.Sprintf("acks=all is refused: %d in sync, min.insync.replicas=%d", len(p.ISR), p.MinISR)
+}
+
 // why is what is waited for: the high watermark, where there is a leader to say so.
 func why(p *cluster.PartitionStatus) string {
-	for _, r := range p.Replicas {
-		if r.Broker == p.Leader && r.Role == "leader" {
-			return "the HW waits: " + p.Waiting
-		}
+	if p.Waiting != "" && led(p) {
+		return "the HW waits: " + p.Waiting
 	}
 	return p.Waiting
+}
+
+// led says whether the leader itself has told of the partition.
+func led(p *cluster.PartitionStatus) bool {
+	return slices.ContainsFunc(p.Replicas, func(r cluster.ReplicaStatus) bool { return r.Broker == p.Leader && r.Role == "leader" })
 }
 
 // replicaName marks a replica by what it is: ★ leads, ● is in sync, ○ is not. state is
