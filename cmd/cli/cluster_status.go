@@ -98,7 +98,7 @@ func missingTopic(s *cluster.Status, topics []string) error {
 	}
 	for _, name := range topics {
 		if !slices.Contains(known, name) {
-			return Usagef("there is no topic %q%s; --watch waits for it", name, nearest.Suggest(name, known))
+			return Usagef("there is no topic %q (--watch waits for it)%s", name, nearest.Suggest(name, known))
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -157,5 +158,21 @@ func TestStatusOfMissingTopics(t *testing.T) {
 	}
 	if got := onlyTopics(hurt(), []string{"orders"}, false).Partitions; len(got) != 1 || got[0].Topic != "orders" {
 		t.Errorf("of orders: %+v", got)
+	}
+}
+
+func TestTakenPort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	if got := taken(port-1, 2); got != port && got != port-1 {
+		t.Errorf("of the two ports up to %d, %d is taken", port, got)
+	}
+	_ = l.Close()
+	if got := taken(port, 1); got != 0 {
+		t.Errorf("port %d is free, and taken says %d", port, got)
 	}
 }

@@ -42,11 +42,14 @@ that "cluster cut" and "cluster link" can act on it.`,
 			if _, err := config.Load("", o.Set); err != nil {
 				return WithCode(ExitUsage, err)
 			}
-			if !c.Flags().Changed("port") && taken(firstPort, o.Brokers) {
-				o.Port = 0
-			}
 			o.Dir, o.Outlive = f.path(), !foreground
-			return runClusterUp(c.Context(), app, f, o)
+			busy := 0
+			if !c.Flags().Changed("port") {
+				if busy = taken(firstPort, o.Brokers); busy != 0 {
+					o.Port = 0
+				}
+			}
+			return runClusterUp(c.Context(), app, f, o, busy)
 		},
 	}
 	c.Flags().IntVar(&o.Brokers, "brokers", 3, "number of brokers; their ids are 1 and up")
@@ -60,25 +63,30 @@ that "cluster cut" and "cluster link" can act on it.`,
 	return c
 }
 
-// taken says whether somebody listens on one of n ports.
-func taken(first, n int) bool {
+// taken is the first of n ports that somebody listens on, or 0.
+func taken(first, n int) int {
 	for port := first; port < first+n; port++ {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			return true
+			return port
 		}
 		_ = l.Close() // nobody has connected
 	}
-	return false
+	return 0
 }
 
-func runClusterUp(ctx context.Context, app *App, f *clusterFlags, o cluster.Options) error {
+// runClusterUp starts a cluster and says where it is; busy is the port that kept it
+// from Kafka's own, or 0.
+func runClusterUp(ctx context.Context, app *App, f *clusterFlags, o cluster.Options, busy int) error {
 	c, err := cluster.Start(ctx, o)
 	if errors.Is(err, cluster.ErrRuns) {
 		return fmt.Errorf("%w; `tidemark cluster status` shows it, `tidemark cluster down` ends it, --name starts another beside it", err)
 	}
 	if err != nil {
 		return err
+	}
+	if busy != 0 {
+		fmt.Fprintf(app.Err, "port %d is taken, so free ones were chosen; --bootstrap takes them, --port chooses others\n", busy)
 	}
 	s, err := c.State()
 	if err == nil {
