@@ -75,6 +75,9 @@ type Cluster struct {
 	outlive bool // what this process starts lives on when it ends
 }
 
+// ErrInterrupted says that a start was given up because its context was canceled.
+var ErrInterrupted = errors.New("interrupted before every broker served; what had started is ended")
+
 // Start starts a cluster and waits until every process serves. On an error
 // everything is ended again, and logs and data stay.
 func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
@@ -99,6 +102,9 @@ func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
 	}
 	defer func() {
 		if err != nil {
+			if errors.Is(ctx.Err(), context.Canceled) {
+				err = ErrInterrupted // why a process was not ready yet is no news then
+			}
 			err = errors.Join(err, c.end(s, false), c.save(s))
 		}
 	}()

@@ -63,6 +63,10 @@ func act(ctx context.Context, args []string) error {
 	if set["fail"] == "broker "+set["broker.id"] {
 		return errors.New("cannot bind, said the broker")
 	}
+	if set["hang"] == "broker "+set["broker.id"] {
+		<-ctx.Done()
+		return nil
+	}
 	if set["listeners"] == "" || set["log.dirs"] == "" || set["zookeeper.connect"] == "" {
 		return fmt.Errorf("a broker without its settings: %v", set)
 	}
@@ -358,5 +362,40 @@ func TestRealZooKeeper(t *testing.T) {
 	}
 	if s.Store.State() != process.Running {
 		t.Errorf("the store is %s", s.Store.State())
+	}
+}
+
+// TestInterrupted: whoever stops a start knows why a broker was not ready.
+func TestInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	go func() { // once the broker that never serves has started
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(dir, "broker-2", pidFile)); err == nil {
+				interrupt()
+			}
+			time.Sleep(pause)
+		}
+	}()
+	_, err := Start(ctx, Options{Dir: dir, Brokers: 2, Set: []string{"hang=broker 2"}})
+	if !errors.Is(err, ErrInterrupted) || strings.Contains(err.Error(), "not ready") {
+		t.Errorf("interrupted: %v", err)
+	}
+	c, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(s.Brokers, s.Store) {
+		if state := p.State(); state != process.Gone {
+			t.Errorf("%s is %s after the interrupt", p.Dir, state)
+		}
+	}
+	if err := c.Down(false); err != nil {
+		t.Error(err)
 	}
 }

@@ -26,6 +26,17 @@ func (f *clusterFlags) path() string {
 	return filepath.Join(clustersDir, f.name)
 }
 
+// which are the flags that lead another command to the same cluster.
+func (f *clusterFlags) which() string {
+	switch {
+	case f.dir != "":
+		return " --dir " + f.dir
+	case f.name != "local":
+		return " --name " + f.name
+	}
+	return ""
+}
+
 // open finds the cluster, or says how to start one.
 func (f *clusterFlags) open() (*cluster.Cluster, error) {
 	c, err := cluster.Open(f.path())

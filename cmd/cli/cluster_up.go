@@ -82,6 +82,9 @@ func runClusterUp(ctx context.Context, app *App, f *clusterFlags, o cluster.Opti
 	if errors.Is(err, cluster.ErrRuns) {
 		return fmt.Errorf("%w; `tidemark cluster status` shows it, `tidemark cluster down` ends it, --name starts another beside it", err)
 	}
+	if errors.Is(err, cluster.ErrInterrupted) {
+		return fmt.Errorf("%w; `tidemark cluster up%s` goes on with its data, `tidemark cluster down%s` deletes it", err, f.which(), f.which())
+	}
 	if err != nil {
 		return err
 	}
@@ -136,14 +139,7 @@ func printStarted(w io.Writer, f *clusterFlags, dir string, s *cluster.State, de
 	for _, row := range rows {
 		fmt.Fprintf(w, "  %-9s  %s\n", row[0], row[1])
 	}
-	which := ""
-	switch {
-	case f.dir != "":
-		which = " --dir " + f.dir
-	case f.name != "local":
-		which = " --name " + f.name
-	}
-	printNext(w, fromHere(dir), s, which, detached)
+	printNext(w, fromHere(dir), s, f.which(), detached)
 	_, err := fmt.Fprintf(w, "\nclients connect to %s\n", s.Bootstrap())
 	if err == nil && !detached {
 		_, err = fmt.Fprintln(w, "Ctrl-C shuts it down and keeps the data")
