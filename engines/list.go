@@ -2,7 +2,10 @@ package engines
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"tidemark/internal/nearest"
 )
 
 // Catalog is an explicit list of engines in the order shown to people. It is
@@ -53,6 +56,9 @@ func with[S any](specs []S, s S, name func(S) string) []S {
 	return append(out, s)
 }
 
+// calls are the engines by the system calls that they are better known for.
+var calls = map[string]string{"mmap": "mapped", "write": "buffered", "splice": "sendfile", "zerocopy": "sendfile"}
+
 func find[S any](specs []S, want, kind string, name func(S) string) (S, error) {
 	known := make([]string, len(specs))
 	for i, s := range specs {
@@ -61,6 +67,10 @@ func find[S any](specs []S, want, kind string, name func(S) string) (S, error) {
 		}
 		known[i] = name(s)
 	}
+	meant := nearest.Suggest(want, known)
+	if call := calls[want]; meant == "" && slices.Contains(known, call) {
+		meant = fmt.Sprintf("; did you mean %q?", call)
+	}
 	var none S
-	return none, fmt.Errorf("no %s engine %q (there are: %s)", kind, want, strings.Join(known, ", "))
+	return none, fmt.Errorf("no %s engine %q (there are: %s)%s", kind, want, strings.Join(known, ", "), meant)
 }

@@ -51,6 +51,15 @@ func TestCatalogFindsByName(t *testing.T) {
 	if _, err := c.Append("r"); err == nil || !strings.Contains(err.Error(), "a, b") {
 		t.Errorf("an unknown name: got error %v, want one that lists a, b", err)
 	}
+	c = c.WithAppend(engines.AppendSpec{Name: "mapped"}).WithRead(engines.ReadSpec{Name: "r"})
+	for _, wrong := range []string{"maped", "mmap"} {
+		if _, err := c.Append(wrong); err == nil || !strings.HasSuffix(err.Error(), `; did you mean "mapped"?`) {
+			t.Errorf("%s: got error %v, want one that asks for mapped", wrong, err)
+		}
+	}
+	if _, err := c.Read("mmap"); err == nil || strings.Contains(err.Error(), "mean") {
+		t.Errorf("mmap where nothing maps: %v", err)
+	}
 	if _, err := c.Read("a"); err == nil || !strings.Contains(err.Error(), "there are: r") {
 		t.Errorf("an unknown name: got error %v, want one that lists r", err)
 	}

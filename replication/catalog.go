@@ -3,6 +3,8 @@ package replication
 import (
 	"fmt"
 	"strings"
+
+	"tidemark/internal/nearest"
 )
 
 // Catalog is an immutable list of strategies, found by name.
@@ -24,7 +26,8 @@ func (c Catalog) With(s Spec) Catalog {
 // Specs lists the strategies; the slice is the caller's.
 func (c Catalog) Specs() []Spec { return append([]Spec(nil), c.specs...) }
 
-// Find finds a strategy by name; the error lists the known names.
+// Find finds a strategy by name; the error lists the known names and asks for the
+// nearest.
 func (c Catalog) Find(name string) (Spec, error) {
 	names := make([]string, len(c.specs))
 	for i, s := range c.specs {
@@ -33,5 +36,5 @@ func (c Catalog) Find(name string) (Spec, error) {
 		}
 		names[i] = s.Name
 	}
-	return Spec{}, fmt.Errorf("no replication strategy %q (there are: %s)", name, strings.Join(names, ", "))
+	return Spec{}, fmt.Errorf("no replication strategy %q (there are: %s)%s", name, strings.Join(names, ", "), nearest.Suggest(name, names))
 }

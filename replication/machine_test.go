@@ -637,7 +637,7 @@ func TestCatalog(t *testing.T) {
 	if diff := cmp.Diff([]string{"async", "sync", "isr", "quorum"}, names); diff != "" {
 		t.Errorf("strategies (-want +got):\n%s", diff)
 	}
-	if _, err := catalog.Builtin().Find("isr2"); err == nil || err.Error() != `no replication strategy "isr2" (there are: async, sync, isr, quorum)` {
+	if _, err := catalog.Builtin().Find("isr2"); err == nil || err.Error() != `no replication strategy "isr2" (there are: async, sync, isr, quorum); did you mean "isr"?` {
 		t.Errorf("an unknown name: %v", err)
 	}
 	mine := catalog.Builtin().With(replication.Spec{Name: "isr", Doc: "mine"}).With(replication.Spec{Name: "new"})

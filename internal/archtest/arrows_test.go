@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"internal/vfs":          {"engines", "internal/invariant"},
 	"internal/vfs/powercut": {"internal/vfs"},
 
-	"engines":            {},
+	"engines":            {"internal/nearest"},
 	"engines/append/...": {"engines", "internal/vfs", "internal/invariant"},
 	"engines/read/chunk": {},
 	"engines/read/...":   {"engines", "engines/read/chunk", "internal/vfs", "internal/invariant"},
@@ -60,7 +60,7 @@ var arrows = map[string][]string{
 	"coordinator/group":               {"coordinator/shard", "internal/planted"},
 	"coordinator/txn":                 {"coordinator/shard", "internal/planted"},
 
-	"replication":                 {"commitlog/epoch", "internal/planted", "internal/invariant"},
+	"replication":                 {"commitlog/epoch", "internal/planted", "internal/invariant", "internal/nearest"},
 	"replication/internal/scene":  {"commitlog/epoch", "replication"},
 	"replication/internal/vote":   {"replication"},
 	"replication/replicationtest": {"replication", "replication/sim"},

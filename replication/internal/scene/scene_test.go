@@ -42,7 +42,7 @@ check`)
 cluster
   error: which strategy?
 cluster isr2
-  error: no replication strategy "isr2" (there are: async, sync, isr, quorum)
+  error: no replication strategy "isr2" (there are: async, sync, isr, quorum); did you mean "isr"?
 cluster isr colour=red
   error: no option "colour"
 cluster isr brokers=0
