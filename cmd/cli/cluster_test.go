@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,11 @@ func TestLinkEnds(t *testing.T) {
 
 func TestClusterLines(t *testing.T) {
 	dir := t.TempDir()
+	defer func() {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v (%v)", left, err)
+		}
+	}()
 	for _, test := range []struct {
 		line string
 		code int
@@ -133,6 +139,9 @@ func TestClusterLines(t *testing.T) {
 		{"cluster link 1 2 --rate fast", ExitUsage, "want bytes each second"},
 		{"cluster link 1 2 --reset --half-open", ExitUsage, "want one of them"},
 		{"cluster link 1 2 --delay -1s", ExitUsage, "negative"},
+		{"cluster up --set replication.strategy=quorom --dir " + dir, ExitUsage, `did you mean "quorum"?`},
+		{"cluster up --set storage.append.engine=mmap --dir " + dir, ExitUsage, `did you mean "mapped"?`},
+		{"cluster up --set min.insync.replicas=two --dir " + dir, ExitUsage, "min.insync.replicas"},
 		{"cluster up --set default.replication.facto=1", ExitUsage, `did you mean "default.replication.factor"?`},
 	} {
 		code, out, errout := runLine(t, strings.Fields(test.line)...)

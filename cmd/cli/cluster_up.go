@@ -15,6 +15,7 @@ import (
 
 	"tidemark/bench/cluster"
 	"tidemark/bench/fault/proxy"
+	"tidemark/broker"
 	"tidemark/broker/config"
 )
 
@@ -39,7 +40,7 @@ that "cluster cut" and "cluster link" can act on it.`,
   tidemark cluster up --name second --zookeeper 127.0.0.1:2181 --foreground`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if _, err := config.Load("", o.Set); err != nil {
+			if err := checkSettings(app, o.Set); err != nil {
 				return WithCode(ExitUsage, err)
 			}
 			o.Dir, o.Outlive = f.path(), !foreground
@@ -61,6 +62,16 @@ that "cluster cut" and "cluster link" can act on it.`,
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the proxies' jitter")
 	c.Flags().BoolVar(&foreground, "foreground", false, "stay, and shut the cluster down at Ctrl-C, keeping its data")
 	return c
+}
+
+// checkSettings refuses what would keep each broker from starting.
+func checkSettings(app *App, set []string) error {
+	cfg, err := config.Load("", set)
+	if err != nil {
+		return err
+	}
+	_, err = broker.New(broker.Options{Config: cfg, Engines: app.Engines, Strategies: app.Strategies})
+	return err
 }
 
 // taken is the first of n ports that somebody listens on, or 0.
