@@ -7,6 +7,8 @@ import (
 	"os"
 	"sort"
 	"strings"
+
+	"tidemark/internal/nearest"
 )
 
 //go:embed *.yaml
@@ -34,7 +36,7 @@ func Read(nameOrPath string) ([]byte, error) {
 	}
 	data, err := os.ReadFile(nameOrPath)
 	if os.IsNotExist(err) {
-		return nil, fmt.Errorf("no suite %q (there are: %s, or the path of a file)", nameOrPath, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("no suite %q (there are: %s, or the path of a file)%s", nameOrPath, strings.Join(Names(), ", "), nearest.Suggest(nameOrPath, Names()))
 	}
 	return data, err
 }

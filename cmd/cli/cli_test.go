@@ -55,6 +55,11 @@ func TestWrongLinesNameTheRightOnes(t *testing.T) {
 		{"log trace testdata --only gossip", "there are: append, "},
 		{"sim replay isr:1 --plain --only isr,trunctae", `did you mean "truncate"?`},
 		{"cluster link 1 2 --delay -20ms", "delay -20ms"},
+		{"sim ply", `sim has no command "ply" (there are: replay)`},
+		{"sim repaly", `did you mean "replay"?`},
+		{"sim --strategy qourum", `did you mean "quorum"?`},
+		{"bench plan replicaton", `did you mean "replication"?`},
+		{"broker --set storage.append.engine=mmap", `did you mean "mapped"?`},
 	} {
 		code, out, errout := runLine(t, strings.Fields(c.line)...)
 		if code != ExitUsage || !strings.Contains(errout, c.want) || out != "" {
@@ -197,6 +202,9 @@ func TestTopicsAgainstABroker(t *testing.T) {
 	topics(ExitFailed, "INVALID_PARTITIONS", "alter", "orders", "--partitions", "2")
 	topics(ExitFailed, `Did you mean "orders"?`, "describe", "ordres")
 	topics(ExitFailed, "`tidemark topics list` shows", "describe", "clicks")
+	topics(ExitFailed, `Did you mean "orders"?`, "delete", "order")
+	topics(ExitFailed, `Did you mean "orders"?`, "alter", "order", "--partitions", "7")
+	topics(ExitFailed, `Did you mean "orders"?`, "alter", "order", "--config", "retention.ms=1")
 
 	var described []describedTopic
 	out := topics(ExitOK, "orders", "describe", "orders", "--json")

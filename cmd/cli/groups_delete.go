@@ -24,7 +24,7 @@ func newGroupsDeleteCommand(app *App, f *clientFlags) *cobra.Command {
 				var errs []error
 				for _, r := range responses.Sorted() {
 					if r.Err != nil {
-						errs = append(errs, fmt.Errorf("delete group %s: %w", r.Group, r.Err))
+						errs = append(errs, fmt.Errorf("delete group %s: %w", r.Group, noGroup(ctx, admin, []string{r.Group}, r.Err)))
 						continue
 					}
 					deleted = append(deleted, r.Group)

@@ -67,7 +67,7 @@ func newGroupsDescribeCommand(app *App, f *clientFlags) *cobra.Command {
 				defer cancel()
 				groups, err := describeGroups(ctx, client, args)
 				if err != nil {
-					return err
+					return noGroup(ctx, kadm.NewClient(client), args, err)
 				}
 				if err := addOffsets(ctx, kadm.NewClient(client), groups); err != nil {
 					return err
@@ -79,6 +79,24 @@ func newGroupsDescribeCommand(app *App, f *clientFlags) *cobra.Command {
 	c.Flags().BoolVar(&watch, "watch", false, "print a line for each change of state, generation and members, until interrupted")
 	c.Flags().DurationVar(&interval, "interval", 200*time.Millisecond, "how often --watch looks")
 	return c
+}
+
+// noGroup adds to a broker's error that it does not have one of the groups which was
+// meant.
+func noGroup(ctx context.Context, admin *kadm.Client, names []string, err error) error {
+	if !errors.Is(err, kerr.GroupIDNotFound) {
+		return err
+	}
+	all, listed := admin.ListGroups(ctx)
+	if listed != nil { // the first error counts
+		return err
+	}
+	for _, name := range names {
+		if _, ok := all[name]; !ok {
+			return fmt.Errorf("%w%s", err, meant(name, all.Groups(), "groups"))
+		}
+	}
+	return err
 }
 
 // describeGroups asks in the protocol itself, because kadm drops the fields that

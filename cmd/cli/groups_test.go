@@ -29,6 +29,9 @@ func TestGroupsAgainstABroker(t *testing.T) {
 	member := readTwo(t, at.Listener)
 	groups(ExitOK, "readers  Stable  consumer", "list", "--state", "Stable")
 	groups(ExitFailed, "GROUP_ID_NOT_FOUND", "describe", "nobody")
+	groups(ExitFailed, "`tidemark groups list` shows", "describe", "nobody")
+	groups(ExitFailed, `Did you mean "readers"?`, "describe", "readers", "reader")
+	groups(ExitFailed, `Did you mean "readers"?`, "delete", "reader")
 	groups(ExitFailed, "NON_EMPTY_GROUP", "delete", "readers")
 	groups(ExitFailed, "it must have no members", "reset-offsets", "readers", "--topic", "orders", "--to-earliest", "--execute")
 

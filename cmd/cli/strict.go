@@ -25,6 +25,9 @@ func strict(c *cobra.Command) {
 	} else if args := c.Args; args != nil {
 		c.Args = func(c *cobra.Command, list []string) error {
 			if err := args(c, list); err != nil {
+				if c.HasAvailableSubCommands() && len(list) > 0 {
+					return unknownCommand(c, list[0])
+				}
 				return Usagef("%w (usage: %s)", err, c.UseLine())
 			}
 			return nil
@@ -43,8 +46,8 @@ func unknownCommand(c *cobra.Command, name string) error {
 		}
 	}
 	message := fmt.Sprintf("%s has no command %q", c.CommandPath(), name)
-	if near := nearest.Name(name, candidates, len(name)/3); near != "" {
-		return Usagef("%s; did you mean %q?", message, near)
+	if meant := nearest.Suggest(name, candidates); meant != "" {
+		return Usagef("%s%s", message, meant)
 	}
 	return Usagef("%s (there are: %s)", message, strings.Join(candidates, ", "))
 }

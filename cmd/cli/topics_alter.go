@@ -81,7 +81,7 @@ func alterTopic(ctx context.Context, admin *kadm.Client, topic string, partition
 		}
 		for _, r := range responses {
 			if r.Err != nil {
-				return fmt.Errorf("alter topic %s: %w", topic, refusal(r.Err, r.ErrMessage))
+				return fmt.Errorf("alter topic %s: %w", topic, noTopic(ctx, admin, topic, refusal(r.Err, r.ErrMessage)))
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func alterTopic(ctx context.Context, admin *kadm.Client, topic string, partition
 	}
 	for _, r := range responses {
 		if r.Err != nil {
-			return fmt.Errorf("add partitions to %s: %w", topic, refusal(r.Err, r.ErrMessage))
+			return fmt.Errorf("add partitions to %s: %w", topic, noTopic(ctx, admin, topic, refusal(r.Err, r.ErrMessage)))
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func newTopicsDeleteCommand(app *App, f *clientFlags) *cobra.Command {
 				var errs []error
 				for _, r := range responses.Sorted() {
 					if r.Err != nil {
-						errs = append(errs, fmt.Errorf("delete topic %s: %w", r.Topic, refusal(r.Err, r.ErrMessage)))
+						errs = append(errs, fmt.Errorf("delete topic %s: %w", r.Topic, noTopic(ctx, admin, r.Topic, refusal(r.Err, r.ErrMessage))))
 						continue
 					}
 					deleted = append(deleted, r.Topic)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sort"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"tidemark/internal/nearest"
 )
@@ -55,11 +57,23 @@ func meantTopic(ctx context.Context, admin *kadm.Client, name string) string {
 	if err != nil || all.Has(name) {
 		return ""
 	}
-	near := nearest.Name(name, all.Names(), len(name)/3)
-	if near == "" {
-		return " `tidemark topics list` shows what there is"
+	return meant(name, all.Names(), "topics")
+}
+
+// meant asks for the nearest name of a kind, or says which command lists them.
+func meant(name string, all []string, kind string) string {
+	if near := nearest.Name(name, all, len(name)/3); near != "" {
+		return fmt.Sprintf(" Did you mean %q?", near)
 	}
-	return fmt.Sprintf(" Did you mean %q?", near)
+	return fmt.Sprintf(" `tidemark %s list` shows what there is", kind)
+}
+
+// noTopic adds to a broker's error that it does not have a topic which one was meant.
+func noTopic(ctx context.Context, admin *kadm.Client, name string, err error) error {
+	if !errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, meantTopic(ctx, admin, name))
 }
 
 func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]describedTopic, error) {
@@ -69,7 +83,7 @@ func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]
 	}
 	for _, d := range details.Sorted() {
 		if d.Err != nil {
-			return nil, fmt.Errorf("describe topic %s: %w%s", d.Topic, d.Err, meantTopic(ctx, admin, d.Topic))
+			return nil, fmt.Errorf("describe topic %s: %w", d.Topic, noTopic(ctx, admin, d.Topic, d.Err))
 		}
 	}
 	starts, err := admin.ListStartOffsets(ctx, names...)

@@ -102,7 +102,7 @@ var arrows = map[string][]string{
 	"bench/run":              {"bench/...", "engines"},
 	"bench/schedule":         {},
 	"bench/stats":            {"bench/result"},
-	"bench/suites":           {},
+	"bench/suites":           {"internal/nearest"},
 	"bench/target":           {"bench/cluster", "bench/fault/proxy", "bench/load", "bench/process", "bench/workload"},
 	"bench/trial":            {"bench/check", "bench/ledger", "bench/result", "bench/schedule", "bench/target", "bench/workload"},
 	"bench/workload":         {"bench/result", "internal/invariant", "internal/nearest"},
