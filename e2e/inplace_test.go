@@ -25,7 +25,7 @@ func (f *bounded) Failed(int64, int64)            {}
 // how many were acknowledged.
 func rawProduce(t *testing.T, b *brokerProcess, topic string, bytes int64, settings map[string]string) (batches int64) {
 	t.Helper()
-	load := workload.Load{Driver: "raw", RecordBytes: 100, Entropy: 0.5, Partitions: 1, Producers: 1, Consumers: 1,
+	load := workload.Load{Driver: "raw", RecordBytes: 100, Entropy: 0.5, Partitions: 1, Brokers: 1, Replicas: 1, Producers: 1, Consumers: 1,
 		Acks: 1, Compression: "none", BatchBytes: 64 << 10, InFlight: 8, FetchMaxBytes: 1 << 20, Topic: settings}
 	s, err := driver.Open(context.Background(), driver.Options{Load: load, Bootstrap: b.Bootstrap, Topic: topic, Seed: 1})
 	if err != nil {
