@@ -36,11 +36,14 @@ type Folder struct {
 // Load reads a run folder. Only an unreadable resolved.json is an error; any
 // other damaged file is left out and named in Problems.
 func Load(dir string) (*Folder, error) {
+	named := dir
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
 	}
 	f := &Folder{Dir: dir}
-	if err := readJSON(filepath.Join(dir, "resolved.json"), PlanSchema, &f.Plan); err != nil {
+	if err := readJSON(filepath.Join(dir, "resolved.json"), PlanSchema, &f.Plan); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no folder of results: it has no resolved.json; `ls results/*` shows which there are", named)
+	} else if err != nil {
 		return nil, err
 	}
 	if state := load[State](f, "state.json", StateSchema); state != nil {

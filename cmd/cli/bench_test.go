@@ -78,6 +78,11 @@ func TestBenchMistakesAreUsage(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("apiVersion: bench/v1\nname: t\nexperimnts: []\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	for _, args := range [][]string{{"bench", "compare", "nodir", "b"}, {"report", "nodir"}} {
+		if _, _, errs := benchRun(t, args...); !strings.Contains(errs, "nodir is no folder of results") || !strings.Contains(errs, "ls results") {
+			t.Errorf("%v said %q", args, errs)
+		}
+	}
 	for _, args := range [][]string{{"bench", "plan", "nosuch"}, {"bench", "plan", bad}, {"bench", "run"}, {"bench", "compare", "a", "b"},
 		{"bench", "memory-server", "--listen", "0.0.0.0:0"}} {
 		if code, _, errs := benchRun(t, args...); code != ExitUsage {

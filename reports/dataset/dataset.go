@@ -82,7 +82,7 @@ func Load(folders ...string) (*Set, error) {
 	for _, dir := range folders {
 		f, err := result.Load(dir)
 		if err != nil {
-			s.Problems = append(s.Problems, fmt.Errorf("read run folder %s: %w", dir, err))
+			s.Problems = append(s.Problems, err) // it names the folder
 			continue
 		}
 		s.put(newInvocation(f))
