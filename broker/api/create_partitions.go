@@ -42,8 +42,8 @@ func (s *Server) createPartitions(ctx context.Context, t *kmsg.CreatePartitionsR
 	if internalTopic(t.Topic) {
 		return fmt.Errorf("%w: %s is kept by the broker alone", controller.ErrInvalidTopic, t.Topic)
 	}
-	if t.Count < 1 || t.Count > maxTopicPartitions {
-		return fmt.Errorf("%w: %d, from 1 to %d are possible", controller.ErrInvalidPartitions, t.Count, maxTopicPartitions)
+	if t.Count < 1 || t.Count > controller.MaxPartitions {
+		return fmt.Errorf("%w: %d, want 1 to %d", controller.ErrInvalidPartitions, t.Count, controller.MaxPartitions)
 	}
 	r := controller.PartitionsRequest{Name: t.Topic, Count: t.Count, ValidateOnly: validateOnly}
 	if t.Assignment != nil {

@@ -119,8 +119,8 @@ func (s *Server) topicRequest(t *kmsg.CreateTopicsRequestTopic) (controller.Topi
 			r.ReplicationFactor = int16(b.DefaultReplicationFactor)
 		}
 		switch {
-		case r.Partitions < 1 || r.Partitions > maxTopicPartitions:
-			return r, fmt.Errorf("%w: %d, from 1 to %d are possible", controller.ErrInvalidPartitions, r.Partitions, maxTopicPartitions)
+		case r.Partitions < 1 || r.Partitions > controller.MaxPartitions:
+			return r, fmt.Errorf("%w: %d, want 1 to %d", controller.ErrInvalidPartitions, r.Partitions, controller.MaxPartitions)
 		case r.ReplicationFactor < 1:
 			return r, fmt.Errorf("%w: %d, at least 1 is needed", controller.ErrInvalidReplicationFactor, r.ReplicationFactor)
 		}
@@ -135,9 +135,6 @@ func (s *Server) topicRequest(t *kmsg.CreateTopicsRequestTopic) (controller.Topi
 	r.Config = noteStrategy(b, r.Config)
 	return r, s.validTopic(r.Config)
 }
-
-// maxTopicPartitions bounds what one request can make the broker create.
-const maxTopicPartitions = 100_000
 
 // newName checks a topic's name against Kafka's rule and against topics whose
 // metrics would have the same name (Topic.hasCollision).

@@ -35,7 +35,7 @@ func (c *Controller) createTopic(ctx context.Context, r TopicRequest) (TopicInfo
 	}
 	partitions, err := c.place(r)
 	if err != nil {
-		return TopicInfo{}, fmt.Errorf("create topic %s: %w", r.Name, err)
+		return TopicInfo{}, err
 	}
 	info := TopicInfo{Name: r.Name, Partitions: partitions}
 	if r.ValidateOnly {

@@ -9,9 +9,9 @@ import (
 	"tidemark/coordinator/znode"
 )
 
-// maxPartitions bounds one topic: its assignment is one znode, and ZooKeeper's
+// MaxPartitions bounds one topic: its assignment is one znode, and ZooKeeper's
 // frames end at 1 MiB.
-const maxPartitions = 10_000
+const MaxPartitions = 10_000
 
 // place checks or makes the assignment of a new topic.
 func (c *Controller) place(r TopicRequest) (map[int32][]int32, error) {
@@ -20,8 +20,8 @@ func (c *Controller) place(r TopicRequest) (map[int32][]int32, error) {
 	}
 	live := c.liveBrokers()
 	switch {
-	case r.Partitions < 1 || r.Partitions > maxPartitions:
-		return nil, fmt.Errorf("%w: %d, want 1 to %d", ErrInvalidPartitions, r.Partitions, maxPartitions)
+	case r.Partitions < 1 || r.Partitions > MaxPartitions:
+		return nil, fmt.Errorf("%w: %d, want 1 to %d", ErrInvalidPartitions, r.Partitions, MaxPartitions)
 	case r.ReplicationFactor < 1:
 		return nil, fmt.Errorf("%w: %d", ErrInvalidReplicationFactor, r.ReplicationFactor)
 	case int(r.ReplicationFactor) > len(live):
@@ -44,8 +44,8 @@ func (c *Controller) place(r TopicRequest) (map[int32][]int32, error) {
 // checkAssignment wants partitions 0 to n−1, each with as many replicas as the
 // first.
 func (c *Controller) checkAssignment(assignment map[int32][]int32) (map[int32][]int32, error) {
-	if len(assignment) > maxPartitions {
-		return nil, fmt.Errorf("%w: %d, at most %d", ErrInvalidPartitions, len(assignment), maxPartitions)
+	if len(assignment) > MaxPartitions {
+		return nil, fmt.Errorf("%w: %d, at most %d", ErrInvalidPartitions, len(assignment), MaxPartitions)
 	}
 	for i := range len(assignment) {
 		p := int32(i)
@@ -80,8 +80,8 @@ func (c *Controller) checkReplicas(replicas []int32, want int) error {
 func (c *Controller) grow(t *topic, r PartitionsRequest) (znode.Topic, []int32, error) {
 	grown := t.Topic
 	have := int32(len(t.Partitions))
-	if r.Count <= have || r.Count > maxPartitions {
-		return grown, nil, fmt.Errorf("%w: %d, want %d to %d", ErrInvalidPartitions, r.Count, have+1, maxPartitions)
+	if r.Count <= have || r.Count > MaxPartitions {
+		return grown, nil, fmt.Errorf("%w: %d, want %d to %d", ErrInvalidPartitions, r.Count, have+1, MaxPartitions)
 	}
 	lists := r.Assignment
 	factor := len(t.Partitions[0])
