@@ -39,7 +39,7 @@ func (p *lineProgress) Planned(plan result.Plan, folder string) {
 	if p.calibrates {
 		t.Seconds += calibrationSeconds
 	}
-	fmt.Fprintf(p.w, "%s: %s, about %s; writes about %s, at most %s at one time; Ctrl-C keeps what is finished\n%s\n",
+	fmt.Fprintf(p.w, "%s: %s, about %s; writes up to about %s in all, %s at one time; Ctrl-C keeps what is finished\n%s\n",
 		plan.Suite, runsOf(plan), minutes(t.Seconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes), folder)
 }
 

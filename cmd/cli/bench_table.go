@@ -40,7 +40,7 @@ func printPlan(w io.Writer, p result.Plan) error {
 			count(float64(r.RecordsPerS)), workload.FormatSize(r.RecordBytes), r.SecondsPerTrial)
 	}
 	t := p.Totals
-	_, err := fmt.Fprintf(w, "%s, about %s (and %s of calibration); writes about %s in all, at most %s at one time\n",
+	_, err := fmt.Fprintf(w, "%s, about %s (and %s of calibration)\nwrites up to about %s in all, %s at one time: a slower machine writes less in the same windows\n",
 		runsOf(p), minutes(t.Seconds), minutes(calibrationSeconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes))
 	return err
 }

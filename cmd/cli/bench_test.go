@@ -43,6 +43,9 @@ func TestSuitesKeepTheirPromises(t *testing.T) {
 	if code, out, _ := benchRun(t, "bench", "plan", "quick"); code != ExitOK || !strings.Contains(out, "storage.read.engine=sendfile") {
 		t.Errorf("plan as text: %d\n%s", code, out)
 	}
+	if _, out, _ := benchRun(t, "bench", "plan", "replication"); !strings.Contains(out, "\nwrites up to about 442.8 GB in all, 6.5 GB at one time") {
+		t.Errorf("the plan does not say what it may write:\n%s", out)
+	}
 	if code, out, _ := benchRun(t, "bench", "list"); code != ExitOK || !strings.Contains(out, "smoke") {
 		t.Errorf("list: %d\n%s", code, out)
 	}
