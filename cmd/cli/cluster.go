@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -129,10 +130,14 @@ func newClusterDownCommand(app *App, f *clusterFlags) *cobra.Command {
 		Use: "down", Short: "End the cluster and delete its data", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return f.run(app, func(c *cluster.Cluster) (string, error) {
+				said := "the cluster is down and its data deleted"
 				if keep {
-					return "the cluster is down; its data is in " + c.Dir() + ", and `tidemark cluster up` goes on with it", c.Down(true)
+					said = "the cluster is down; its data is in " + fromHere(c.Dir()) + ", and `tidemark cluster up" + f.which() + "` goes on with it"
 				}
-				return "the cluster is down and its data deleted", c.Down(false)
+				if traces, err := os.Stat(c.TraceDir()); err == nil && traces.IsDir() {
+					said += "; its traces stay: tidemark log trace " + fromHere(c.TraceDir())
+				}
+				return said, c.Down(keep)
 			})
 		},
 	}

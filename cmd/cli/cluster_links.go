@@ -100,7 +100,7 @@ the time that --for says. A and B are broker ids, "zk" (the metadata store),
   tidemark cluster cut 1 zk                   # a broker that will lose its session`,
 		Args: cobra.ExactArgs(2), ValidArgsFunction: f.completeEnds(true),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.runLink(app, c, &l, args, proxy.Rule{Mode: proxy.Hang}, "cut")
+			return f.runLink(app, c, &l, args, proxy.Rule{Mode: proxy.Hang})
 		},
 	}
 	l.bind(c)
@@ -141,7 +141,7 @@ flags replace all that held for the link before; without any of them it passes a
 			if err := r.Check(); err != nil {
 				return WithCode(ExitUsage, err)
 			}
-			return f.runLink(app, c, &l, args, r, r.String())
+			return f.runLink(app, c, &l, args, r)
 		},
 	}
 	l.bind(c)
@@ -155,7 +155,7 @@ flags replace all that held for the link before; without any of them it passes a
 }
 
 // runLink gives the links between two ends a rule.
-func (f *clusterFlags) runLink(app *App, c *cobra.Command, l *linkFlags, args []string, r proxy.Rule, what string) error {
+func (f *clusterFlags) runLink(app *App, c *cobra.Command, l *linkFlags, args []string, r proxy.Rule) error {
 	return f.run(app, func(cl *cluster.Cluster) (string, error) {
 		s, err := cl.State()
 		if err != nil {
@@ -165,20 +165,49 @@ func (f *clusterFlags) runLink(app *App, c *cobra.Command, l *linkFlags, args []
 		if err != nil {
 			return "", err
 		}
-		return linkSaid(l, args, what), cl.Rule(c.Context(), r, l.lasting, flows...)
+		return linkSaid(l, args, r), cl.Rule(c.Context(), r, l.lasting, flows...)
 	})
 }
 
-func linkSaid(l *linkFlags, args []string, what string) string {
+// linkWords are the words of the command that makes a rule.
+func linkWords(r proxy.Rule) string {
+	var words []string
+	switch r.Mode {
+	case proxy.Hang:
+		words = append(words, "cut")
+	case proxy.Reset:
+		words = append(words, "--reset")
+	case proxy.HalfOpen:
+		words = append(words, "--half-open")
+	}
+	if r.Delay > 0 {
+		words = append(words, "--delay "+r.Delay.String())
+	}
+	if r.Jitter > 0 {
+		words = append(words, "--jitter "+r.Jitter.String())
+	}
+	if r.BytesPerSecond > 0 {
+		words = append(words, "--rate "+workload.FormatSize(r.BytesPerSecond))
+	}
+	if r.SliceBytes > 0 {
+		words = append(words, "--slice "+strconv.Itoa(r.SliceBytes))
+	}
+	if len(words) == 0 {
+		return "passes"
+	}
+	return strings.Join(words, " ")
+}
+
+func linkSaid(l *linkFlags, args []string, r proxy.Rule) string {
 	arrow := "↔"
 	if l.oneWay {
 		arrow = "→"
 	}
-	said := fmt.Sprintf("%s %s %s: %s", args[0], arrow, args[1], what)
+	said := fmt.Sprintf("%s %s %s: %s", args[0], arrow, args[1], linkWords(r))
 	if l.lasting > 0 {
 		return said + " for " + l.lasting.String()
 	}
-	if what == (proxy.Rule{}).String() {
+	if r == (proxy.Rule{}) {
 		return said
 	}
 	return said + "; `tidemark cluster heal` ends it"

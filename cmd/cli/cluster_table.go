@@ -163,7 +163,7 @@ func printLinks(w io.Writer, s *cluster.Status, now time.Time) {
 		if both && f.From > f.To {
 			continue // it is told with the other direction
 		}
-		fmt.Fprintf(w, "  %s %s %s  %s, for %s\n", f.From, arrow, f.To, f.Rule, roughly(now.Sub(f.Start)))
+		fmt.Fprintf(w, "  %s %s %s  %s, for %s\n", f.From, arrow, f.To, linkWords(f.Rule), roughly(now.Sub(f.Start)))
 	}
 }
 

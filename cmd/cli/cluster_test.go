@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -183,5 +184,38 @@ func TestTakenPort(t *testing.T) {
 	_ = l.Close()
 	if got := taken(port, 1); got != 0 {
 		t.Errorf("port %d is free, and taken says %d", port, got)
+	}
+}
+
+// TestLinkWords: what is told of a link is what makes it so.
+func TestLinkWords(t *testing.T) {
+	for want, r := range map[string]proxy.Rule{
+		"1 ↔ 2: cut; `tidemark cluster heal` ends it":                                   {Mode: proxy.Hang},
+		"1 ↔ 2: --half-open --slice 9; `tidemark cluster heal` ends it":                 {Mode: proxy.HalfOpen, SliceBytes: 9},
+		"1 ↔ 2: --reset; `tidemark cluster heal` ends it":                               {Mode: proxy.Reset},
+		"1 ↔ 2: --delay 20ms --jitter 5ms --rate 1MiB; `tidemark cluster heal` ends it": {Delay: 20 * time.Millisecond, Jitter: 5 * time.Millisecond, BytesPerSecond: 1 << 20},
+		"1 ↔ 2: passes": {},
+	} {
+		if got := linkSaid(&linkFlags{}, []string{"1", "2"}, r); got != want {
+			t.Errorf("%+v: %s, want %s", r, got, want)
+		}
+	}
+}
+
+func TestDownTellsOfTraces(t *testing.T) {
+	dir := t.TempDir()
+	traces := filepath.Join(dir, "traces")
+	if err := os.WriteFile(filepath.Join(dir, "state.json"), []byte(`{"schema":"cluster/v1"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(traces, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errout := runLine(t, "cluster", "down", "--dir", dir)
+	if want := "its data deleted; its traces stay: tidemark log trace " + traces; code != ExitOK || !strings.Contains(out, want) {
+		t.Errorf("exit %d, printed %q, said %q; want %q", code, out, errout, want)
+	}
+	if _, err := os.Stat(traces); err != nil {
+		t.Error(err)
 	}
 }
