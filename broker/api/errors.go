@@ -40,6 +40,7 @@ var codes = []struct {
 	{replica.ErrFencedEpoch, wire.FencedLeaderEpoch},
 	{replica.ErrUnknownEpoch, wire.UnknownLeaderEpoch},
 	{replica.ErrNotEnoughReplicas, wire.NotEnoughReplicas},
+	{replica.ErrNotEnoughReplicasAfterAppend, wire.NotEnoughReplicasAfterAppend},
 	{replica.ErrOffsetNotAvailable, wire.OffsetNotAvailable},
 	{replica.ErrStaleBrokerEpoch, wire.StaleBrokerEpoch},
 	{replica.ErrUnknownReplica, wire.UnknownTopicOrPartition},
