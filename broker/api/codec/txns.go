@@ -83,6 +83,9 @@ func (Txns) Decode(key, value []byte) (r *txn.Record, ok bool, err error) {
 	if r.State < txn.Empty || r.State > txn.CompleteAbort {
 		return nil, false, fmt.Errorf("%w: transaction in state %d", ErrMalformed, v.State)
 	}
+	if r.State == txn.Empty {
+		return r, true, nil // Kafka's TransactionLog reads no partitions here either.
+	}
 	for _, t := range v.Topics {
 		for _, index := range t.Partitions {
 			r.Partitions = append(r.Partitions, txn.Partition{Topic: t.Topic, Index: index})
