@@ -5,7 +5,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"tidemark/broker/groups"
 	"tidemark/broker/txns"
 	"tidemark/coordinator/shard"
 	"tidemark/coordinator/txn"
@@ -33,7 +32,7 @@ func addPartitionsToTxn(s *Server, _ client, req *kmsg.AddPartitionsToTxnRequest
 		return
 	}
 	resp.Transactions = make([]kmsg.AddPartitionsToTxnResponseTransaction, len(req.Transactions))
-	groups.SubmitEach(len(req.Transactions), func(i int, done func(shard.Reply)) {
+	shard.SubmitEach(len(req.Transactions), func(i int, done func(shard.Reply)) {
 		t := &req.Transactions[i]
 		resp.Transactions[i] = kmsg.NewAddPartitionsToTxnResponseTransaction()
 		resp.Transactions[i].TransactionalID = t.TransactionalID

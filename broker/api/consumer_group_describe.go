@@ -5,7 +5,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"tidemark/broker/groups"
 	"tidemark/broker/metadata"
 	"tidemark/coordinator/group"
 	"tidemark/coordinator/shard"
@@ -15,7 +14,7 @@ import (
 // with what they have and what they shall have. 1 brought the type of a member, which
 // is always the new one here.
 func consumerGroupDescribe(s *Server, _ client, req *kmsg.ConsumerGroupDescribeRequest, answer func(kmsg.Response)) {
-	groups.SubmitEach(len(req.Groups), func(i int, done func(shard.Reply)) {
+	shard.SubmitEach(len(req.Groups), func(i int, done func(shard.Reply)) {
 		id := req.Groups[i]
 		s.o.Groups.Submit(id, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
 			g.ConsumerDescribe(now, id, token, out)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"tidemark/broker/groups"
 	"tidemark/coordinator/group"
 	"tidemark/coordinator/shard"
 )
@@ -13,7 +12,7 @@ import (
 // DeleteGroups (42), versions 0 to 2: removes groups without members, and their
 // offsets (KIP-229). Each group is an operation of its own.
 func deleteGroups(s *Server, _ client, req *kmsg.DeleteGroupsRequest, answer func(kmsg.Response)) {
-	groups.SubmitEach(len(req.Groups), func(i int, done func(shard.Reply)) {
+	shard.SubmitEach(len(req.Groups), func(i int, done func(shard.Reply)) {
 		r := &group.DeleteRequest{Groups: req.Groups[i : i+1]}
 		s.o.Groups.Submit(req.Groups[i], func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
 			g.Delete(now, r, token, out)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"tidemark/broker/groups"
 	"tidemark/coordinator/group"
 	"tidemark/coordinator/shard"
 	"tidemark/protocol/wire"
@@ -15,7 +14,7 @@ import (
 // instance ids; 6 says GROUP_ID_NOT_FOUND of a group that is Dead in earlier
 // versions (KIP-1043).
 func describeGroups(s *Server, from client, req *kmsg.DescribeGroupsRequest, answer func(kmsg.Response)) {
-	groups.SubmitEach(len(req.Groups), func(i int, done func(shard.Reply)) {
+	shard.SubmitEach(len(req.Groups), func(i int, done func(shard.Reply)) {
 		id := req.Groups[i]
 		s.o.Groups.Submit(id, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
 			g.Describe(now, id, token, out)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"tidemark/broker/groups"
 	"tidemark/coordinator/shard"
 	"tidemark/coordinator/txn"
 )
@@ -13,7 +12,7 @@ import (
 // DescribeTransactions (65), version 0: the state of transactional ids (KIP-664).
 func describeTransactions(s *Server, _ client, req *kmsg.DescribeTransactionsRequest, answer func(kmsg.Response)) {
 	ids := req.TransactionalIDs
-	groups.SubmitEach(len(ids), func(i int, done func(shard.Reply)) {
+	shard.SubmitEach(len(ids), func(i int, done func(shard.Reply)) {
 		s.o.Txns.Submit(ids[i], func(x *txn.Txns, now time.Time, token shard.Token, out *txn.Outcome) {
 			x.Describe(now, ids[i], token, out)
 		}, done)

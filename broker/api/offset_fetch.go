@@ -5,7 +5,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"tidemark/broker/groups"
 	"tidemark/broker/metadata"
 	"tidemark/coordinator/group"
 	"tidemark/coordinator/shard"
@@ -28,7 +27,7 @@ func offsetFetch(s *Server, _ client, req *kmsg.OffsetFetchRequest, answer func(
 			unknown[i] = nameTopics(ids, &req.Groups[i])
 		}
 	}
-	groups.SubmitEach(len(req.Groups), func(i int, done func(shard.Reply)) {
+	shard.SubmitEach(len(req.Groups), func(i int, done func(shard.Reply)) {
 		r := offsetsRequest(&req.Groups[i], req.RequireStable)
 		s.o.Groups.Submit(r.Group, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
 			g.Offsets(now, r, token, out)

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"math"
 	"strconv"
-	"sync"
 
 	"tidemark/broker/api/codec"
 	"tidemark/broker/config"
@@ -142,32 +141,7 @@ func (c *Coordinator) Submit(groupID string, operation Operation, done func(shar
 // SubmitAll puts an operation to every partition that is coordinated here. done is
 // called exactly once, with the replies in order of the partitions.
 func (c *Coordinator) SubmitAll(operation Operation, done func([]shard.Reply)) {
-	partitions := c.host.Partitions()
-	SubmitEach(len(partitions), func(i int, one func(shard.Reply)) {
-		c.host.Submit(partitions[i], operation, one)
-	}, done)
-}
-
-// SubmitEach calls submit for 0 to n−1 and then done, once, with all replies.
-func SubmitEach(n int, submit func(i int, done func(shard.Reply)), done func([]shard.Reply)) {
-	if n == 0 {
-		done(nil)
-		return
-	}
-	var mu sync.Mutex
-	left, replies := n, make([]shard.Reply, n)
-	for i := range n {
-		submit(i, func(r shard.Reply) {
-			mu.Lock()
-			replies[i] = r
-			left--
-			last := left == 0
-			mu.Unlock()
-			if last {
-				done(replies)
-			}
-		})
-	}
+	c.host.SubmitAll(operation, done)
 }
 
 // Close ends all coordination and waits for it; who still waits is told

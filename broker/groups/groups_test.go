@@ -1,15 +1,12 @@
 package groups
 
 import (
-	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/broker/config"
 	"tidemark/coordinator/group"
-	"tidemark/coordinator/shard"
 )
 
 // TestTopicSettings: the topic has as many replicas as it should, or as there are
@@ -59,33 +56,5 @@ func TestGroupOptions(t *testing.T) {
 	}
 	if got := options(map[string]string{"group.rebalance.timeout.rule": "session"}).TimeoutRule; got != group.LargestSessionTimeout {
 		t.Errorf("group.rebalance.timeout.rule=session gives rule %d", got)
-	}
-}
-
-// TestSubmitEach: one answer of all replies in order, whatever order they come in.
-func TestSubmitEach(t *testing.T) {
-	answers := 0
-	SubmitEach(0, nil, func(replies []shard.Reply) { answers += 1 + len(replies) })
-	if answers != 1 {
-		t.Fatalf("nothing to ask: answered %d times, want once, with nothing", answers)
-	}
-	var waiting []func()
-	var got []shard.Token
-	SubmitEach(3, func(i int, done func(shard.Reply)) {
-		waiting = append(waiting, func() { done(shard.Reply{Token: shard.Token(i)}) })
-	}, func(replies []shard.Reply) {
-		for _, r := range replies {
-			got = append(got, r.Token)
-		}
-	})
-	slices.Reverse(waiting)
-	for i, reply := range waiting {
-		if got != nil {
-			t.Fatalf("answered with %s replies missing", strconv.Itoa(len(waiting)-i))
-		}
-		reply()
-	}
-	if want := []shard.Token{0, 1, 2}; !slices.Equal(got, want) {
-		t.Errorf("got replies %v, want %v", got, want)
 	}
 }

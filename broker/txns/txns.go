@@ -151,10 +151,7 @@ func (c *Coordinator) Submit(id string, operation Operation, done func(shard.Rep
 // SubmitAll puts an operation to every partition that is coordinated here. done is
 // called exactly once, with the replies in order of the partitions.
 func (c *Coordinator) SubmitAll(operation Operation, done func([]shard.Reply)) {
-	partitions := c.host.Partitions()
-	groups.SubmitEach(len(partitions), func(i int, one func(shard.Reply)) {
-		c.host.Submit(partitions[i], operation, one)
-	}, done)
+	c.host.SubmitAll(operation, done)
 }
 
 // backoff is how long a step that failed waits before it is tried again.
