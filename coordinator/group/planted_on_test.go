@@ -3,7 +3,6 @@
 package group
 
 import (
-	"runtime"
 	"testing"
 
 	"tidemark/internal/planted"
@@ -11,27 +10,8 @@ import (
 
 // caught plants a flaw and fails unless a random sequence finds it.
 func caught(t *testing.T, flaw planted.Flaw) {
-	planted.Plant(flaw)
-	t.Cleanup(func() { planted.Plant("") })
-	for seed := range uint64(300) {
-		if fails(seed) {
-			t.Logf("found by seed %d", seed)
-			return
-		}
-	}
-	t.Errorf("%s is planted and 300 random sequences hold", flaw)
-}
-
-// fails plays a seed apart from the test, whose failure is what is wanted.
-func fails(seed uint64) bool {
-	apart := &testing.T{}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer runtime.Goexit()
-		drive(apart, sequence(seed))
-		consume(apart, seed)
-	}()
-	<-done
-	return apart.Failed()
+	planted.Caught(t, flaw, 300, func(t *testing.T, seed uint64) {
+		drive(t, sequence(seed))
+		consume(t, seed)
+	})
 }
