@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/coordinator/shard"
+	"tidemark/internal/golden"
 )
 
 // scene plays a story: lines of commands to one group "g" from named clients, each
@@ -52,18 +53,9 @@ func (s *scene) line(format string, args ...any) {
 	s.out.WriteByte('\n')
 }
 
-// play runs the commands of a story, the lines that begin with ">"; comments and
-// blank lines are kept, all else is written anew.
+// play is the story with what comes of it now.
 func (s *scene) play(story string) string {
-	for _, line := range strings.Split(strings.TrimSuffix(story, "\n"), "\n") {
-		switch command, ok := strings.CutPrefix(line, "> "); {
-		case ok:
-			s.out.WriteString(line + "\n")
-			s.run(strings.Fields(command))
-		case line == "" || strings.HasPrefix(line, "#"):
-			s.out.WriteString(line + "\n")
-		}
-	}
+	golden.Play(story, &s.out, s.run)
 	for _, token := range sortedTokens(s.waiting) {
 		s.line("%s still waits", s.asked[token])
 	}

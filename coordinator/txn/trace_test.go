@@ -56,18 +56,9 @@ func (s *scene) line(format string, args ...any) {
 	s.out.WriteByte('\n')
 }
 
-// play runs the commands of a story, the lines that begin with ">"; comments and
-// blank lines are kept, all else is written anew.
+// play is the story with what comes of it now.
 func (s *scene) play(story string) string {
-	for _, line := range strings.Split(strings.TrimSuffix(story, "\n"), "\n") {
-		switch command, ok := strings.CutPrefix(line, "> "); {
-		case ok:
-			s.out.WriteString(line + "\n")
-			s.run(strings.Fields(command))
-		case line == "" || strings.HasPrefix(line, "#"):
-			s.out.WriteString(line + "\n")
-		}
-	}
+	golden.Play(story, &s.out, s.run)
 	return s.out.String()
 }
 

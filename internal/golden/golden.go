@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,5 +34,20 @@ func Check(t testing.TB, path, got string) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s is not what comes out now; -rewrite accepts it (-file +now):\n%s", path, diff)
+	}
+}
+
+// Play writes a story anew: run carries out its commands, the lines that begin with
+// "> ", word by word, and may write what came of them to out. Commands, comments (#)
+// and blank lines are kept, all else is dropped.
+func Play(story string, out *strings.Builder, run func(words []string)) {
+	for _, line := range strings.Split(strings.TrimSuffix(story, "\n"), "\n") {
+		command, is := strings.CutPrefix(line, "> ")
+		if is || line == "" || strings.HasPrefix(line, "#") {
+			out.WriteString(line + "\n")
+		}
+		if is {
+			run(strings.Fields(command))
+		}
 	}
 }
