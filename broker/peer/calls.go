@@ -38,9 +38,9 @@ func nameOf(req kmsg.Request) string {
 	return kmsg.NameForKey(req.Key())
 }
 
-// answer decodes the response of a call that went well.
-func answer[R, A any](resp R, decode func(R) (A, error), err error) (A, error) {
-	if err != nil {
+// ask sends a request of kmsg's and decodes the response.
+func ask[R kmsg.Response, A any](ctx context.Context, p *Pool, broker int32, use purpose, req kmsg.Request, resp R, decode func(R) (A, error)) (A, error) {
+	if err := p.call(ctx, broker, use, req, resp); err != nil {
 		var none A
 		return none, err
 	}
@@ -50,37 +50,27 @@ func answer[R, A any](resp R, decode func(R) (A, error), err error) (A, error) {
 // LeaderAndISR sends it to a replica's broker. It, StopReplica and UpdateMetadata
 // of one broker share a connection.
 func (p *Pool) LeaderAndISR(ctx context.Context, broker int32, r LeaderAndISR) (LeaderAndISRAnswer, error) {
-	resp := kmsg.NewPtrLeaderAndISRResponse()
-	err := p.call(ctx, broker, purpose{kind: orders}, EncodeLeaderAndISR(r), resp)
-	return answer(resp, DecodeLeaderAndISRAnswer, err)
+	return ask(ctx, p, broker, purpose{kind: orders}, EncodeLeaderAndISR(r), kmsg.NewPtrLeaderAndISRResponse(), DecodeLeaderAndISRAnswer)
 }
 
 // StopReplica sends it to a replica's broker.
 func (p *Pool) StopReplica(ctx context.Context, broker int32, r StopReplica) (StopReplicaAnswer, error) {
-	resp := kmsg.NewPtrStopReplicaResponse()
-	err := p.call(ctx, broker, purpose{kind: orders}, EncodeStopReplica(r), resp)
-	return answer(resp, DecodeStopReplicaAnswer, err)
+	return ask(ctx, p, broker, purpose{kind: orders}, EncodeStopReplica(r), kmsg.NewPtrStopReplicaResponse(), DecodeStopReplicaAnswer)
 }
 
 // UpdateMetadata sends it to a broker.
 func (p *Pool) UpdateMetadata(ctx context.Context, broker int32, r UpdateMetadata) (UpdateMetadataAnswer, error) {
-	resp := kmsg.NewPtrUpdateMetadataResponse()
-	err := p.call(ctx, broker, purpose{kind: orders}, EncodeUpdateMetadata(r), resp)
-	return answer(resp, DecodeUpdateMetadataAnswer, err)
+	return ask(ctx, p, broker, purpose{kind: orders}, EncodeUpdateMetadata(r), kmsg.NewPtrUpdateMetadataResponse(), DecodeUpdateMetadataAnswer)
 }
 
 // AlterPartition sends it to the controller's broker.
 func (p *Pool) AlterPartition(ctx context.Context, broker int32, r AlterPartition) (AlterPartitionAnswer, error) {
-	resp := kmsg.NewPtrAlterPartitionResponse()
-	err := p.call(ctx, broker, purpose{kind: proposals}, EncodeAlterPartition(r), resp)
-	return answer(resp, DecodeAlterPartitionAnswer, err)
+	return ask(ctx, p, broker, purpose{kind: proposals}, EncodeAlterPartition(r), kmsg.NewPtrAlterPartitionResponse(), DecodeAlterPartitionAnswer)
 }
 
 // ControlledShutdown sends it to the controller's broker.
 func (p *Pool) ControlledShutdown(ctx context.Context, broker int32, r ControlledShutdown) (ControlledShutdownAnswer, error) {
-	resp := kmsg.NewPtrControlledShutdownResponse()
-	err := p.call(ctx, broker, purpose{kind: asking}, EncodeControlledShutdown(r), resp)
-	return answer(resp, DecodeControlledShutdownAnswer, err)
+	return ask(ctx, p, broker, purpose{kind: asking}, EncodeControlledShutdown(r), kmsg.NewPtrControlledShutdownResponse(), DecodeControlledShutdownAnswer)
 }
 
 // FenceReplica sends it to a replica's broker.
@@ -92,16 +82,12 @@ func (p *Pool) FenceReplica(ctx context.Context, broker int32, r FenceReplica) (
 
 // WriteTxnMarkers sends it to a leader's broker.
 func (p *Pool) WriteTxnMarkers(ctx context.Context, broker int32, r WriteTxnMarkers) (WriteTxnMarkersAnswer, error) {
-	resp := kmsg.NewPtrWriteTxnMarkersResponse()
-	err := p.call(ctx, broker, purpose{kind: markers}, EncodeWriteTxnMarkers(r), resp)
-	return answer(resp, DecodeWriteTxnMarkersAnswer, err)
+	return ask(ctx, p, broker, purpose{kind: markers}, EncodeWriteTxnMarkers(r), kmsg.NewPtrWriteTxnMarkersResponse(), DecodeWriteTxnMarkersAnswer)
 }
 
 // AddPartitionsToTxn sends it to a transaction coordinator's broker.
 func (p *Pool) AddPartitionsToTxn(ctx context.Context, broker int32, r AddPartitionsToTxn) (AddPartitionsToTxnAnswer, error) {
-	resp := kmsg.NewPtrAddPartitionsToTxnResponse()
-	err := p.call(ctx, broker, purpose{kind: verifications}, EncodeAddPartitionsToTxn(r), resp)
-	return answer(resp, DecodeAddPartitionsToTxnAnswer, err)
+	return ask(ctx, p, broker, purpose{kind: verifications}, EncodeAddPartitionsToTxn(r), kmsg.NewPtrAddPartitionsToTxnResponse(), DecodeAddPartitionsToTxnAnswer)
 }
 
 // Fetch fetches from the leader's broker, over the connection of that fetcher.
