@@ -50,18 +50,25 @@ func AssignReplicas(p Placement) ([][]int32, error) {
 // round, so that the load of a failed broker falls on all others.
 func (p Placement) overBrokers() [][]int32 {
 	n := len(p.Brokers)
+	return p.each(n, func(first, shift int) []int32 {
+		replicas := []int32{p.Brokers[first]}
+		for j := range p.Replicas - 1 {
+			replicas = append(replicas, p.Brokers[(first+1+(shift+j)%(n-1))%n])
+		}
+		return replicas
+	})
+}
+
+// each places every new partition over n brokers in a row: first is where its first
+// replica goes, shift the distance to the next, which grows with every round.
+func (p Placement) each(n int, replicas func(first, shift int) []int32) [][]int32 {
 	out := make([][]int32, 0, p.Count)
 	shift := p.Shift
 	for partition := int(p.First); partition < int(p.First)+int(p.Count); partition++ {
 		if partition > 0 && partition%n == 0 {
 			shift++
 		}
-		first := (partition + p.Start) % n
-		replicas := []int32{p.Brokers[first]}
-		for j := range p.Replicas - 1 {
-			replicas = append(replicas, p.Brokers[(first+1+(shift+j)%(n-1))%n])
-		}
-		out = append(out, replicas)
+		out = append(out, replicas((partition+p.Start)%n, shift))
 	}
 	return out
 }
@@ -76,13 +83,7 @@ func (p Placement) overRacks() [][]int32 {
 	for _, b := range brokers {
 		racks[p.Racks[b]] = true
 	}
-	out := make([][]int32, 0, p.Count)
-	shift := p.Shift
-	for partition := int(p.First); partition < int(p.First)+int(p.Count); partition++ {
-		if partition > 0 && partition%n == 0 {
-			shift++
-		}
-		first := (partition + p.Start) % n
+	return p.each(n, func(first, shift int) []int32 {
 		replicas := []int32{brokers[first]}
 		used := map[string]bool{p.Racks[brokers[first]]: true}
 		for k := 0; len(replicas) < p.Replicas; k++ {
@@ -93,9 +94,8 @@ func (p Placement) overRacks() [][]int32 {
 			replicas = append(replicas, b)
 			used[p.Racks[b]] = true
 		}
-		out = append(out, replicas)
-	}
-	return out
+		return replicas
+	})
 }
 
 // alternate lists the brokers so that neighbours are of different racks
