@@ -188,22 +188,15 @@ func (c *Cluster) clearLeftovers() error {
 // Down ends the cluster: gently and keeping all files, or at once and deleting the
 // data and logs.
 func (c *Cluster) Down(keep bool) error {
-	unlock, err := c.lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	s, err := c.State()
-	if err != nil {
-		return err
-	}
-	if err := c.end(s, keep); err != nil {
-		return err
-	}
-	if keep {
-		return errors.Join(c.save(s), c.note(Action{Do: "down"}))
-	}
-	return c.erase(s)
+	return c.change(func(s *State) error {
+		if err := c.end(s, keep); err != nil {
+			return err
+		}
+		if keep {
+			return errors.Join(c.save(s), c.note(Action{Do: "down"}))
+		}
+		return c.erase(s)
+	})
 }
 
 // erase deletes what the cluster has made, and nothing else that lies there.

@@ -11,7 +11,7 @@ import (
 	"tidemark/bench/process"
 )
 
-// change runs do on the state and saves it, one process at a time.
+// change runs do on the state, one process at a time; do saves what it changes.
 func (c *Cluster) change(do func(*State) error) error {
 	unlock, err := c.lock()
 	if err != nil {

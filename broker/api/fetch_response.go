@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/binary"
 	"io"
+	"slices"
 
 	"tidemark/broker/replica"
 	"tidemark/commitlog"
@@ -137,7 +138,7 @@ func (s *Server) leaderInstead(code wire.ErrorCode, topic string, index int32) *
 func (s *Server) endpoints(leaders []int32) []wire.NodeEndpoint {
 	var out []wire.NodeEndpoint
 	for i, id := range leaders {
-		if contains(leaders[:i], id) {
+		if slices.Contains(leaders[:i], id) {
 			continue
 		}
 		if b, ok := s.o.Metadata.View().Broker(id); ok {
@@ -149,15 +150,6 @@ func (s *Server) endpoints(leaders []int32) []wire.NodeEndpoint {
 		}
 	}
 	return out
-}
-
-func contains(list []int32, id int32) bool {
-	for _, v := range list {
-		if v == id {
-			return true
-		}
-	}
-	return false
 }
 
 // diverged returns where the fetcher's last leader epoch ends in this log, if the

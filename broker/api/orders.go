@@ -255,7 +255,7 @@ func (o *Orders) checkUpToDate() {
 	for _, name := range view.TopicNames() {
 		for _, p := range view.Topic(name).Partitions {
 			here := o.o.Replicas.Partition(name, p.Index) != nil || o.broken[replica.ID{Topic: name, Partition: p.Index}]
-			if contains(p.Replicas, o.o.BrokerID) && !here {
+			if slices.Contains(p.Replicas, o.o.BrokerID) && !here {
 				return
 			}
 		}
