@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -29,20 +28,7 @@ experiments:
 // TestBenchOfACluster: every record is counted and stored, the brokers' processor
 // time is summed, and each leaves its metrics, with a slow follower and without.
 func TestBenchOfACluster(t *testing.T) {
-	dir := t.TempDir()
-	suite := filepath.Join(dir, "copied.yaml")
-	if err := os.WriteFile(suite, []byte(copied), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	run := exec.CommandContext(t.Context(), binary, "bench", "run", suite, "--results", dir, "--no-calibration")
-	run.Env = append(os.Environ(), "TMPDIR="+dir) // another invocation of the machine's is none of ours
-	if out, err := run.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	folder, err := result.Load(filepath.Join(dir, "latest"))
-	if err != nil || len(folder.Runs) != 3 {
-		t.Fatalf("%v: %d runs, want 3", err, len(folder.Runs))
-	}
+	folder := runSuite(t, copied, 3)
 	for _, r := range folder.Runs {
 		if r.Status == result.Invalid || r.Ledger.Stored != r.Ledger.Acked || r.Ledger.Acked == 0 || r.Produce.CPU.BrokerNs() <= 0 {
 			t.Errorf("%s %s: %s %v, ledger %+v, %d ns of the brokers", r.Experiment, r.Label, r.Status, r.Reasons, r.Ledger, r.Produce.CPU.BrokerNs())

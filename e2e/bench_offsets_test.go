@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"tidemark/bench/result"
@@ -27,20 +24,7 @@ experiments:
 
 // TestBenchOfCommits: every offset that is committed is counted as acknowledged.
 func TestBenchOfCommits(t *testing.T) {
-	dir := t.TempDir()
-	suite := filepath.Join(dir, "committing.yaml")
-	if err := os.WriteFile(suite, []byte(committing), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	run := exec.CommandContext(t.Context(), binary, "bench", "run", suite, "--results", dir, "--no-calibration")
-	run.Env = append(os.Environ(), "TMPDIR="+dir) // another invocation of the machine's is none of ours
-	if out, err := run.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	folder, err := result.Load(filepath.Join(dir, "latest"))
-	if err != nil || len(folder.Runs) != 4 {
-		t.Fatalf("%v: %d runs, want 4", err, len(folder.Runs))
-	}
+	folder := runSuite(t, committing, 4)
 	for _, r := range folder.Runs {
 		if r.Status == result.Invalid || r.Ledger.Acked == 0 || r.Ledger.Failed != 0 || r.Ledger.Acked != r.Ledger.Accepted {
 			t.Errorf("%s %s: %s %v, ledger %+v", r.Experiment, r.Label, r.Status, r.Reasons, r.Ledger)
