@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tidemark/broker/groups"
 	"tidemark/coordinator/group"
 	"tidemark/coordinator/shard"
 )
@@ -15,12 +16,26 @@ import (
 // generation, and waits until the generation has all its members. 1 brought the
 // rebalance timeout (KIP-62), 4 members that must know their id (KIP-394), 5 static
 // members (KIP-345), 7 the protocol's type and null names, 8 a reason (KIP-800), 9
-// leaders that may skip the assignment (KIP-814).
+// leaders that may skip the assignment (KIP-814). A member whose protocols no record of
+// the group could hold gets INVALID_REQUEST; Kafka lets it in, keeps them in memory, and
+// fails the sync.
 func joinGroup(s *Server, from client, req *kmsg.JoinGroupRequest, answer func(kmsg.Response)) {
+	if protocolBytes(req) > s.o.Configs.Topic(groups.Topic).Log.MaxMessageBytes {
+		answer(joinResponse(req, shard.Reply{Err: group.ErrInvalidRequest}))
+		return
+	}
 	r := joinRequest(from, req)
 	s.o.Groups.Submit(r.Group, func(g *group.Groups, now time.Time, token shard.Token, out *group.Outcome) {
 		g.Join(now, r, token, out)
 	}, func(reply shard.Reply) { answer(joinResponse(req, reply)) })
+}
+
+// protocolBytes is what a member asks the group to remember.
+func protocolBytes(req *kmsg.JoinGroupRequest) (n int) {
+	for i := range req.Protocols {
+		n += len(req.Protocols[i].Name) + len(req.Protocols[i].Metadata)
+	}
+	return n
 }
 
 func joinRequest(from client, req *kmsg.JoinGroupRequest) *group.JoinRequest {
