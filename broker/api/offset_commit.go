@@ -51,12 +51,7 @@ func newCommit(view *metadata.View, req *kmsg.OffsetCommitRequest) *commit {
 	for i, t := range req.Topics {
 		topic := &c.resp.Topics[i]
 		topic.Topic, topic.TopicID, topic.Partitions = t.Topic, t.TopicID, make([]kmsg.OffsetCommitResponseTopicPartition, len(t.Partitions))
-		known, unknown := view.Topic(t.Topic), wire.UnknownTopicOrPartition
-		if req.Version >= 10 {
-			if known = view.TopicByID(t.TopicID); known == nil {
-				unknown = wire.UnknownTopicID
-			}
-		}
+		known, unknown := topicOf(view, t.Topic, t.TopicID, req.Version >= 10)
 		for j := range t.Partitions {
 			p, answer := &t.Partitions[j], &topic.Partitions[j]
 			answer.Partition = p.Partition
@@ -75,6 +70,18 @@ func newCommit(view *metadata.View, req *kmsg.OffsetCommitRequest) *commit {
 		}
 	}
 	return c
+}
+
+// topicOf is the topic of a commit, which some versions name and others give the id
+// of, and what to say of a partition that there is not.
+func topicOf(view *metadata.View, name string, id [16]byte, byID bool) (known *metadata.Topic, unknown wire.ErrorCode) {
+	if !byID {
+		return view.Topic(name), wire.UnknownTopicOrPartition
+	}
+	if known = view.TopicByID(id); known == nil {
+		return nil, wire.UnknownTopicID
+	}
+	return known, wire.UnknownTopicOrPartition
 }
 
 // exists says whether there is such a partition.

@@ -53,7 +53,7 @@ var table = named([]row{
 	{key: 25, min: 0, max: 4, handle: later(addOffsetsToTxn)},
 	{key: 26, min: 0, max: 5, handle: later(endTxn)},
 	{key: 27, min: 1, max: 2, handle: later(writeTxnMarkers)},
-	{key: 28, min: 0, max: 5, handle: later(txnOffsetCommit)},
+	{key: 28, min: 0, max: 6, handle: later(txnOffsetCommit), note: "topic ids from 6"},
 	{key: 32, min: 0, max: 4, handle: body(describeConfigs)},
 	{key: 33, min: 0, max: 2, handle: body(alterConfigs)},
 	{key: 35, min: 0, max: 4, handle: body(describeLogDirs)},

@@ -14,10 +14,11 @@ import (
 	"tidemark/protocol/wire"
 )
 
-// TxnOffsetCommit (28), versions 0 to 5: offsets of a group that count once the
+// TxnOffsetCommit (28), versions 0 to 6: offsets of a group that count once the
 // producer's transaction is committed. 3 says which member commits (KIP-447); with 5
 // the broker takes the group into the transaction, which AddOffsetsToTxn did before
-// (KIP-890).
+// (KIP-890); 6 has ids of topics in place of names, and the words of KIP-848
+// (KIP-1319).
 func txnOffsetCommit(s *Server, _ client, req *kmsg.TxnOffsetCommitRequest, answer func(kmsg.Response)) {
 	c := newTxnCommit(s, req)
 	c.answer = answer
@@ -90,10 +91,20 @@ func (c *txnCommit) commit(s *Server, void func()) {
 			return
 		}
 		for i, p := range c.kept {
-			p.ErrorCode = int16(commitCode(reply, i))
+			p.ErrorCode = int16(c.code(reply, i))
 		}
 		c.answer(c.resp)
 	})
+}
+
+// code is the error of offset i. Before 6 a member's epoch goes by the older word: of
+// the newer one Java's producer makes a fatal error.
+func (c *txnCommit) code(reply shard.Reply, i int) wire.ErrorCode {
+	code := commitCode(reply, i)
+	if code == wire.StaleMemberEpoch && c.version < 6 {
+		return wire.IllegalGeneration
+	}
+	return code
 }
 
 // questionCode maps what a transaction's coordinator said to a leader, or why it could
@@ -116,18 +127,19 @@ func questionCode(err error, abortable bool) wire.ErrorCode {
 
 // txnCommit is a TxnOffsetCommit under way.
 type txnCommit struct {
-	id     string
-	add    bool // the transaction takes the group in
-	answer func(kmsg.Response)
-	ask    group.TxnCommitRequest
-	resp   *kmsg.TxnOffsetCommitResponse
+	id      string
+	version int16
+	add     bool // the transaction takes the group in
+	answer  func(kmsg.Response)
+	ask     group.TxnCommitRequest
+	resp    *kmsg.TxnOffsetCommitResponse
 	// kept are the parts of resp that ask.Offsets is about, in its order.
 	kept []*kmsg.TxnOffsetCommitResponseTopicPartition
 }
 
 // newTxnCommit answers what is refused at once and asks for the rest.
 func newTxnCommit(s *Server, req *kmsg.TxnOffsetCommitRequest) *txnCommit {
-	c := &txnCommit{id: req.TransactionalID, add: req.Version >= 5, resp: kmsg.NewPtrTxnOffsetCommitResponse(), ask: group.TxnCommitRequest{
+	c := &txnCommit{id: req.TransactionalID, version: req.Version, add: req.Version >= 5, resp: kmsg.NewPtrTxnOffsetCommitResponse(), ask: group.TxnCommitRequest{
 		CommitRequest: group.CommitRequest{Group: req.Group, Generation: -1, RetentionMs: -1},
 		ProducerID:    req.ProducerID, ProducerEpoch: req.ProducerEpoch,
 	}}
@@ -138,17 +150,18 @@ func newTxnCommit(s *Server, req *kmsg.TxnOffsetCommitRequest) *txnCommit {
 	c.resp.Topics = make([]kmsg.TxnOffsetCommitResponseTopic, len(req.Topics))
 	for i, t := range req.Topics {
 		topic := &c.resp.Topics[i]
-		topic.Topic, topic.Partitions = t.Topic, make([]kmsg.TxnOffsetCommitResponseTopicPartition, len(t.Partitions))
+		topic.Topic, topic.TopicID, topic.Partitions = t.Topic, t.TopicID, make([]kmsg.TxnOffsetCommitResponseTopicPartition, len(t.Partitions))
+		known, unknown := topicOf(view, t.Topic, t.TopicID, req.Version >= 6)
 		for j := range t.Partitions {
 			p, part := &t.Partitions[j], &topic.Partitions[j]
 			part.Partition = p.Partition
-			if !exists(view, t.Topic, p.Partition) {
-				part.ErrorCode = int16(wire.UnknownTopicOrPartition)
+			if !hasPartition(known, p.Partition) {
+				part.ErrorCode = int16(unknown)
 				continue
 			}
 			offset := group.Commit{
-				TopicPartition: group.TopicPartition{Topic: t.Topic, Partition: p.Partition},
-				Offset:         p.Offset, LeaderEpoch: -1, Metadata: deref(p.Metadata),
+				TopicPartition: group.TopicPartition{Topic: known.Name, Partition: p.Partition}, TopicID: t.TopicID,
+				Offset: p.Offset, LeaderEpoch: -1, Metadata: deref(p.Metadata),
 			}
 			if req.Version >= 2 {
 				offset.LeaderEpoch = p.LeaderEpoch

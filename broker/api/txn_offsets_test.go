@@ -24,16 +24,25 @@ func (p *txnProducer) addOffsets(group string) wire.ErrorCode {
 	return 0
 }
 
-// commitOffset is TxnOffsetCommit of nobody's offset of t-0.
-func (p *txnProducer) commitOffset(version int16, group string, offset int64) wire.ErrorCode {
-	p.c.t.Helper()
+// offsetsOf is TxnOffsetCommit of nobody's offset of t-0.
+func (p *txnProducer) offsetsOf(version int16, group string, offset int64) *kmsg.TxnOffsetCommitRequest {
 	req := kmsg.NewPtrTxnOffsetCommitRequest()
 	req.Version, req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = version, p.id, p.pid, p.epoch, group
 	req.Generation = -1
 	part := kmsg.NewTxnOffsetCommitRequestTopicPartition()
 	part.Offset = offset
-	req.Topics = []kmsg.TxnOffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.TxnOffsetCommitRequestTopicPartition{part}}}
-	return wire.ErrorCode(asked[*kmsg.TxnOffsetCommitResponse](p.c, req).Topics[0].Partitions[0].ErrorCode)
+	topic := kmsg.TxnOffsetCommitRequestTopic{Topic: "t", Partitions: []kmsg.TxnOffsetCommitRequestTopicPartition{part}}
+	if version >= 6 {
+		topic.TopicID = p.c.server.o.Metadata.View().Topic("t").ID
+	}
+	req.Topics = append(req.Topics, topic)
+	return req
+}
+
+// commitOffset commits it.
+func (p *txnProducer) commitOffset(version int16, group string, offset int64) wire.ErrorCode {
+	p.c.t.Helper()
+	return wire.ErrorCode(asked[*kmsg.TxnOffsetCommitResponse](p.c, p.offsetsOf(version, group, offset)).Topics[0].Partitions[0].ErrorCode)
 }
 
 // offsetOf is the group's offset of t-0, as a reader of stable offsets sees it.
@@ -49,7 +58,7 @@ func (c *cluster) offsetOf(group string) (int64, wire.ErrorCode) {
 // TestTransactionalOffsets is fault T13: they count if and only if the transaction
 // commits, and until then whoever wants stable ones has to wait.
 func TestTransactionalOffsets(t *testing.T) {
-	for _, version := range []struct{ commit, end int16 }{{3, 3}, {5, 5}} {
+	for _, version := range []struct{ commit, end int16 }{{3, 3}, {5, 5}, {6, 5}} {
 		c := newCluster(t, nil)
 		c.topic("t", 1)
 		c.coordinate(1)
@@ -72,6 +81,40 @@ func TestTransactionalOffsets(t *testing.T) {
 			}
 			if got, code := c.offsetOf("g"); got != want || code != wire.None {
 				t.Errorf("version %d: after transaction %d the offset is %d (%v), want %d", version.commit, i, got, code, want)
+			}
+		}
+	}
+}
+
+// TestTransactionalOffsetsRefused: a topic goes by its name up to version 5 and by its id
+// from 6 on, and only from there a producer hears of a stale epoch by its own name.
+func TestTransactionalOffsetsRefused(t *testing.T) {
+	c := groupCluster(t)
+	c.coordinateTxns()
+	p := c.producer("tx")
+	joined := ask[*kmsg.ConsumerGroupHeartbeatResponse](c, consumerJoin("k"))
+	for version := int16(3); version <= 6; version++ {
+		unknown, stale := wire.UnknownTopicOrPartition, wire.IllegalGeneration
+		if version >= 6 {
+			unknown, stale = wire.UnknownTopicID, wire.StaleMemberEpoch
+		}
+		if version < 5 {
+			wantCode(t, "add", int16(p.addOffsets("k")), wire.None)
+		}
+		req := p.offsetsOf(version, "k", 5)
+		req.Topics[0].Partitions = append(req.Topics[0].Partitions, kmsg.TxnOffsetCommitRequestTopicPartition{Partition: 7})
+		req.Topics = append(req.Topics, kmsg.TxnOffsetCommitRequestTopic{Topic: "none", TopicID: [16]byte{9}, Partitions: make([]kmsg.TxnOffsetCommitRequestTopicPartition, 1)})
+		for _, member := range []struct {
+			epoch int32
+			want  wire.ErrorCode
+		}{{joined.MemberEpoch - 1, stale}, {joined.MemberEpoch, wire.None}} {
+			req.MemberID, req.Generation = *joined.MemberID, member.epoch
+			topics := asked[*kmsg.TxnOffsetCommitResponse](c, req).Topics
+			wantCode(t, "commit", topics[0].Partitions[0].ErrorCode, member.want)
+			wantCode(t, "commit of an unknown partition", topics[0].Partitions[1].ErrorCode, wire.UnknownTopicOrPartition)
+			wantCode(t, "commit of an unknown topic", topics[1].Partitions[0].ErrorCode, unknown)
+			if version >= 6 && (topics[0].TopicID != req.Topics[0].TopicID || topics[1].TopicID != [16]byte{9}) {
+				t.Errorf("committed by ids is answered %+v, want the ids", topics)
 			}
 		}
 	}
