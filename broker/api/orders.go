@@ -47,7 +47,8 @@ type OrdersOptions struct {
 // Orders carries out what controllers order: LeaderAndIsr, StopReplica,
 // UpdateMetadata and FenceReplica, come they by request or, from the controller in
 // this process, by call. An order of a controller that was replaced, or for another
-// registration of this broker, is refused. One order is carried out at a time.
+// registration of this broker, is refused. One order is carried out at a time; while one
+// waits for the metadata store, others are.
 //
 // It also puts configuration into force, as the controller's Sink.
 type Orders struct {
@@ -58,6 +59,9 @@ type Orders struct {
 	controllerEpoch int32 // the highest that ordered anything
 	current         bool  // upToDate is closed
 	leaving         bool
+	// given counts the orders carried out that opened or stopped replicas, stops those
+	// that stopped some.
+	given, stops uint64
 	// broken are replicas that could not be opened.
 	broken map[replica.ID]bool
 }
@@ -81,31 +85,15 @@ func (o *Orders) Leave() {
 	o.leaving = true
 }
 
-// obey says whether the order is of the latest controller, to this life of the broker.
-// mu is held.
-func (o *Orders) obey(h controller.Header) error {
-	if h.ControllerEpoch < o.controllerEpoch {
-		return fmt.Errorf("%w: %d, not %d", controller.ErrStaleControllerEpoch, o.controllerEpoch, h.ControllerEpoch)
-	}
-	if own := o.o.BrokerEpoch(); h.BrokerEpoch != own {
-		return fmt.Errorf("%w: it is %d, not %d", controller.ErrStaleBrokerEpoch, own, h.BrokerEpoch)
-	}
-	o.controllerEpoch = h.ControllerEpoch
-	return nil
-}
-
 // LeaderAndISR makes replicas lead and follow, then the coordinators that live on
 // them.
 func (o *Orders) LeaderAndISR(ctx context.Context, r controller.LeaderAndISR) (controller.LeaderAndISRAnswer, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	var answer controller.LeaderAndISRAnswer
-	if err := o.obey(r.Header); err != nil {
+	if err := o.begin(ctx, r.Header, r.Partitions, &o.given); err != nil {
 		return answer, err
 	}
-	if err := o.learn(ctx, r.Partitions); err != nil {
-		return answer, fmt.Errorf("read the configuration of new topics: %w", err)
-	}
+	defer o.mu.Unlock()
+	o.given++
 	o.o.Brokers(r.Live)
 	states := make([]replica.State, 0, len(r.Partitions))
 	for i := range r.Partitions {
@@ -148,26 +136,6 @@ func (o *Orders) outcome(s *replica.State, err error) error {
 	return err
 }
 
-// learn reads the configuration of topics of which no replica is here yet.
-func (o *Orders) learn(ctx context.Context, partitions []controller.PartitionState) error {
-	var names []string
-	seen := make(map[string]bool)
-	for i := range partitions {
-		s := &partitions[i]
-		if seen[s.Topic] {
-			continue
-		}
-		seen[s.Topic] = true
-		if t := o.o.Replicas.Topic(s.Topic); t == nil || t.ID != s.TopicID {
-			names = append(names, s.Topic)
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	return o.o.Learn(ctx, names)
-}
-
 func replicaState(s *controller.PartitionState, controllerEpoch int32) replica.State {
 	return replica.State{
 		Topic: s.Topic, TopicID: s.TopicID, Index: s.Partition,
@@ -184,6 +152,8 @@ func (o *Orders) StopReplica(_ context.Context, r controller.StopReplica) ([]err
 	if err := o.obey(r.Header); err != nil {
 		return nil, err
 	}
+	o.given++
+	o.stops++
 	out := make([]error, len(r.Partitions))
 	var list []replica.Stopping
 	var at []int
@@ -284,16 +254,12 @@ func (o *Orders) FenceReplica(ctx context.Context, r controller.FenceReplica) (c
 // fence calls answer once, here or later. A new topic's promise comes before its first
 // LeaderAndIsr, and its replica must not be opened under another strategy.
 func (o *Orders) fence(ctx context.Context, r controller.FenceReplica, answer func(controller.FenceAnswer, error)) {
-	o.mu.Lock()
-	err := o.obey(r.Header)
-	if err == nil {
-		err = o.learn(ctx, []controller.PartitionState{{TopicPartition: r.TopicPartition, TopicID: r.TopicID}})
-	}
-	o.mu.Unlock()
-	if err != nil {
+	one := []controller.PartitionState{{TopicPartition: r.TopicPartition, TopicID: r.TopicID}}
+	if err := o.begin(ctx, r.Header, one, &o.stops); err != nil {
 		answer(controller.FenceAnswer{}, err)
 		return
 	}
+	o.mu.Unlock()
 	o.o.Replicas.Fence(replica.FenceRequest{
 		ID: replica.ID{Topic: r.Topic, Partition: r.Partition}, TopicID: r.TopicID,
 		LeaderEpoch: r.LeaderEpoch, ControllerEpoch: r.ControllerEpoch,
