@@ -103,6 +103,24 @@ func mend(data []byte) []byte {
 	}
 }
 
+// startingAt gives the batches in data other offsets, so that the first has this one:
+// a hole between two segments is damage.
+func startingAt(offset int64, data []byte) []byte {
+	data = bytes.Clone(data)
+	by := int64(0)
+	for rest := data; ; {
+		b, next, err := record.Parse(rest)
+		if err != nil {
+			return data
+		}
+		if len(rest) == len(data) {
+			by = offset - b.BaseOffset()
+		}
+		b.SetBaseOffset(b.BaseOffset() + by)
+		rest = next
+	}
+}
+
 // FuzzClean: whatever the segments of a recovered log hold, a round either says
 // that it cannot be cleaned and changes nothing, or the last value of every key is
 // there, no record that was not, and recovery finds nothing to mend.
@@ -125,11 +143,13 @@ func FuzzClean(f *testing.F) {
 			t.Fatal(err)
 		}
 		w.overwrite("00000000000000000000.log", mend(first))
-		if b, _, err := record.Parse(second); err == nil && b.BaseOffset() > 0 {
-			w.overwrite(FileName(b.BaseOffset(), LogSuffix), mend(second))
-		}
-		w.o.Compacted = true // What is missing between two segments is no damage.
 		w.open()
+		if end := w.LogEndOffset(); end > 0 {
+			w.crash()
+			w.overwrite(FileName(end, LogSuffix), mend(startingAt(end, second)))
+			w.state.RecoveryPoint = 0
+			w.open()
+		}
 		if err := w.Roll(); err != nil {
 			t.Fatal(err)
 		}

@@ -160,13 +160,19 @@ func (s *segment) dropIndexes() error {
 	return nil
 }
 
-// judge cuts the log behind segments[i] if the scan of it found anything wrong.
+// widestHole is how many offsets at most a segment whose tail never reached the disk
+// may lack. Beyond it lies what a follower leaves where a gap is too wide for one
+// segment. Compaction leaves nothing of the kind: it keeps the last batch of a segment.
+const widestHole = maxRelativeOffset / 2
+
+// judge cuts the log behind segments[i] if the scan of it found anything wrong. A hole
+// before the next segment is: that one reached the disk, and the end of this one did not.
 func (l *Log) judge(i int, found scanned, limit int64) error {
 	later := len(l.view.segments) - 1 - i
-	if found.damage == nil && (later == 0 || found.next == limit || l.options.Load().Compacted) {
-		return nil // Compaction may take the last batches of a segment.
-	}
 	s := l.view.segments[i]
+	if found.damage == nil && (later == 0 || found.next == limit || limit-s.base > widestHole) {
+		return nil
+	}
 	if found.damage == nil {
 		found.damage = &CorruptError{Path: s.name, Position: s.size.Load(),
 			Err: fmt.Errorf("offsets %d to %d are missing before the next segment", found.next, limit-1)}

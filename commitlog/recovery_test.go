@@ -183,13 +183,50 @@ func TestRecoveryPointBoundsTheScan(t *testing.T) {
 	}
 }
 
+// TestHoleBetweenSegmentsIsNotAccepted: the data of a segment never reached the disk,
+// or not all of it, and the next segment did. In a compacted log, too, nothing behind
+// the hole is served.
 func TestHoleBetweenSegmentsIsNotAccepted(t *testing.T) {
-	w, all := filled(t, 40)
-	second := w.view.segments[1]
-	name, base := FileName(second.base, LogSuffix), second.base
+	for _, compacted := range []bool{false, true} {
+		for _, batches := range []int{0, 1} {
+			t.Run(fmt.Sprintf("compacted %v, %d batches left", compacted, batches), func(t *testing.T) {
+				w, all := filled(t, 40)
+				w.o.Compacted = compacted
+				second := w.view.segments[1]
+				name, base := FileName(second.base, LogSuffix), second.base
+				w.crash()
+				w.overwrite(name, w.content(name)[:batches*len(all[base/3])])
+				w.state.RecoveryPoint = base
+				w.open()
+				if r := w.Report(); w.LogEndOffset() != base+int64(3*batches) || r.Corruption == nil || r.DroppedSynced {
+					t.Errorf("log end offset %d, %+v; want %d and the hole named", w.LogEndOffset(), r, base+int64(3*batches))
+				}
+				w.crash()
+				w.o.Compacted = false // It has no keys.
+				w.checkPrefix(all, int(base)/3+batches)
+			})
+		}
+	}
+}
+
+// TestGapTooWideForASegment: a follower of a compacted log begins a segment behind a
+// gap that no segment can have in it. That is no hole.
+func TestGapTooWideForASegment(t *testing.T) {
+	w := newWorld(t).open()
+	const far = 1 << 31
+	for _, base := range []int64{0, far} {
+		b := batch(3, 1)
+		b.SetBaseOffset(base)
+		if _, err := w.AppendAsFollower(b); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.crash()
-	w.overwrite(name, nil) // Its data never reached the disk, the next segment did.
-	w.checkPrefix(all, int(base)/3)
+	w.state.RecoveryPoint = 0
+	w.open()
+	if w.LogEndOffset() != far+3 || w.segments() != 2 || w.Report().TruncatedBytes > 0 {
+		t.Errorf("log of %d segments ends at %d, %+v; want 2 and %d", w.segments(), w.LogEndOffset(), w.Report(), int64(far+3))
+	}
 }
 
 func TestLostAndDamagedSideFiles(t *testing.T) {
@@ -283,7 +320,6 @@ func TestLeftoversAndForeignFiles(t *testing.T) {
 
 func TestSwapOfACompactionIsCompleted(t *testing.T) {
 	w, all := filled(t, 40)
-	w.o.Compacted = true
 	second, third := w.view.segments[1].base, w.view.segments[2].base
 	w.close()
 	// The compaction kept every other batch of the first two segments.

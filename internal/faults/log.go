@@ -29,7 +29,7 @@ var logs = Area{Letter: "L", Title: "Log", Faults: []Fault{
 		"the checkpoint's within the log; without one the log start offset, never the log end",
 		[]string{"broker/replica.TestHighWatermarkCheckpoint", "broker/replica.TestCheckpointsFollowLogs"}},
 	{"L11", "the recovery point ahead of the log",
-		"the last segment is scanned whole, no hole is accepted, and that synced records are gone is told as an error",
+		"the last segment is scanned whole, no hole is accepted, in a compacted log neither, and that synced records are gone is told as an error",
 		[]string{"commitlog.TestRecoveryPointBoundsTheScan", "commitlog.TestHoleBetweenSegmentsIsNotAccepted", "broker/replica.TestDamageIsTold"}},
 	{"L13", "leftovers of deletions, cleanings and writes; indexes without a log; strangers' files and folders; an empty log",
 		"finished or removed where the name is the log's own, left alone where not",
