@@ -205,17 +205,19 @@ func (s *Server) tick() {
 	}
 }
 
-// graceSessions gives every session its whole time again after this process or
-// its disk stood still: pings may lie unread in the sockets, and a client that
-// shares the process could not send any.
+// graceSessions takes the time that this process or its disk stood still off nobody's
+// session: pings may lie unread in the sockets, and a client that shares the process
+// could not send any. A tick more is for those to arrive. No session begins anew: a
+// server that stands still now and then would never find a dead client dead.
 func (s *Server) graceSessions(nowMs int64) {
-	s.o.Logger.Warn("the server stood still; sessions get their time again", "for", s.stalled)
+	s.o.Logger.Warn("the server stood still; sessions end as much later", "for", s.stalled)
+	later := (s.stalled + s.o.TickTime).Milliseconds()
 	for _, session := range s.tree.Sessions() {
 		timeout := session.TimeoutMs
 		if c := s.owners[session.ID]; c != nil {
 			timeout = c.timeout
 		}
-		s.expiry.Touch(session.ID, int64(timeout), nowMs)
+		s.expiry.Postpone(session.ID, later, int64(timeout), nowMs)
 	}
 }
 

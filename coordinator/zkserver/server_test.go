@@ -365,42 +365,6 @@ func TestReadsWaitForTheSync(t *testing.T) {
 	}
 }
 
-// TestStallExpiresNobody: the disk hangs for longer than a session lasts. The
-// clients' pings wait unread, and nobody may be taken for dead.
-func TestStallExpiresNobody(t *testing.T) {
-	hold, held := make(chan struct{}), make(chan struct{}, 100)
-	var armed atomic.Bool
-	faulty := vfs.NewFaulty(vfs.NewMem())
-	faulty.OnCall(func(op vfs.Op, p string) error {
-		if op == vfs.OpSync && armed.CompareAndSwap(true, false) {
-			held <- struct{}{}
-			<-hold
-		}
-		return nil
-	})
-	manual := clock.NewManual(time.Unix(1000, 0))
-	s := startEmbedded(t, Options{FS: faulty, Dir: "/zk", Clock: manual, TickTime: time.Second})
-	writer, waiting := newRawClient(t, s.Addr().String()), newRawClient(t, s.Addr().String())
-	writer.connect(4000)
-	waiting.connect(4000)
-	armed.Store(true)
-	written := writer.send(opCreate, create("/x", 0))
-	<-held
-	for range 10 {
-		manual.Advance(time.Second)
-	}
-	close(hold)
-	if code, _, err := writer.receive(written); code != 0 || err != nil {
-		t.Fatalf("write: %v, %v", code, err)
-	}
-	manual.Advance(time.Second) // the tick that would have ended both
-	for _, c := range []*rawClient{writer, waiting} {
-		if code, _ := c.do(opPing, nil); code != 0 {
-			t.Errorf("ping after the stall: %v", code)
-		}
-	}
-}
-
 func TestFuturistIsRefused(t *testing.T) {
 	s := startEmbedded(t, Options{})
 	c := newRawClient(t, s.Addr().String())

@@ -19,7 +19,20 @@ func NewExpiry(tickMs int64) *Expiry {
 // Touch says that the session was heard of: it now ends at the first tick that
 // is later than its timeout from now.
 func (e *Expiry) Touch(session, timeoutMs, nowMs int64) {
-	due := ((nowMs+timeoutMs)/e.tickMs + 1) * e.tickMs
+	e.end(session, e.after(nowMs+timeoutMs))
+}
+
+// Postpone has the session end later by that time, rounded up to a tick, and not later
+// than if it were heard of now.
+func (e *Expiry) Postpone(session, byMs, timeoutMs, nowMs int64) {
+	by := (byMs + e.tickMs - 1) / e.tickMs * e.tickMs
+	e.end(session, min(e.dueAt[session]+by, e.after(nowMs+timeoutMs)))
+}
+
+// after is the first tick later than a time.
+func (e *Expiry) after(ms int64) int64 { return (ms/e.tickMs + 1) * e.tickMs }
+
+func (e *Expiry) end(session, due int64) {
 	if e.dueAt[session] >= due {
 		return // time stood still or went backwards: a session is never shortened
 	}

@@ -18,7 +18,7 @@ func TestExpiryTwin(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now += rapid.Int64Range(0, 3*tick).Draw(t, "wait")
 			id := rapid.Int64Range(1, 6).Draw(t, "session")
-			switch rapid.IntRange(0, 2).Draw(t, "kind") {
+			switch rapid.IntRange(0, 3).Draw(t, "kind") {
 			case 0:
 				timeout := rapid.Int64Range(0, 5*tick).Draw(t, "timeout")
 				e.Touch(id, timeout, now)
@@ -29,6 +29,18 @@ func TestExpiryTwin(t *testing.T) {
 			case 1:
 				e.Remove(id)
 				delete(ends, id)
+			case 3:
+				if _, ok := ends[id]; !ok {
+					continue
+				}
+				by, timeout := rapid.Int64Range(0, 3*tick).Draw(t, "by"), rapid.Int64Range(0, 5*tick).Draw(t, "timeout")
+				e.Postpone(id, by, timeout, now)
+				later, whole := ends[id]+by, now+timeout
+				for ; later%tick != 0; later++ { // a whole number of ticks
+				}
+				for whole++; whole%tick != 0; whole++ {
+				}
+				ends[id] = max(ends[id], min(later, whole))
 			case 2:
 				var want []int64
 				for id, end := range ends {
