@@ -2,9 +2,6 @@ package page
 
 import (
 	"fmt"
-	"sort"
-	"strconv"
-	"strings"
 
 	"tidemark/bench/result"
 	"tidemark/reports/chart"
@@ -81,89 +78,6 @@ func plain(v float64) Cell {
 		return number(nan, "")
 	}
 	return number(v, chart.Plain(v))
-}
-
-// batches shows throughput over the size of a batch.
-func batches(v *view) (Panel, error) {
-	p := Panel{Lead: "The same records in larger batches: fewer requests, system calls and wake-ups for each of them."}
-	c := chart.Lines{
-		Title:    "records per second over batch size",
-		Describe: "Median acknowledged records per second with its interval over the bytes of a batch, logarithmic.",
-		X:        chart.AxisSpec{Label: "bytes of a batch", Log: true, Format: chart.Bytes, Ticks: batchTicks()},
-		Y:        chart.AxisSpec{Label: "records per second", Format: chart.Count, Min: 0, Max: nan},
-		Size:     chart.Size{Width: chart.Wide.Width, Height: 340},
-	}
-	var all []*dataset.Cell
-	for _, e := range v.experiments(saturating) {
-		axis := axisOf(e, "batch")
-		if axis == "" || !measured(e, dataset.Produce) {
-			continue
-		}
-		s := chart.LineSeries{Name: strings.TrimSuffix(heading(e), " · "+kindWord(e)), Ink: chart.Series(len(c.Series)), Shape: chart.Shape(len(c.Series)), Label: true}
-		t := Table{Name: heading(e), Columns: []Column{num("batch", "bytes"), num("median", "records/s"), num("low", "records/s"), num("high", "records/s"), num("n", "runs")}}
-		cells := along(e, axis)
-		sort.SliceStable(cells, func(a, b int) bool { return batchBytes(e, cells[a], axis) < batchBytes(e, cells[b], axis) })
-		for _, cell := range cells {
-			size, i := batchBytes(e, cell, axis), cell.Interval(dataset.Produce)
-			if size <= 0 || i.N == 0 {
-				continue
-			}
-			s.Points = append(s.Points, chart.Point{X: chart.Interval{Value: size}, Y: estimate(i),
-				Tip: fmt.Sprintf("batches of %s: %s records/s %s", chart.Bytes(size), chart.Count(i.Median), bracket(i, chart.Count))})
-			t.add(baseClass(cell), number(size, chart.Bytes(size)), number(i.Median, chart.Count(i.Median)), number(i.Low, chart.Count(i.Low)), number(i.High, chart.Count(i.High)), number(float64(i.N), fmt.Sprint(i.N)))
-		}
-		if len(s.Points) < 2 {
-			continue
-		}
-		if p.Title == "" {
-			p.Title = seenAlong(e, axis, "records per second by batch size")
-		}
-		c.Series, p.Tables, all = append(c.Series, s), append(p.Tables, t), append(all, cells...)
-	}
-	if len(c.Series) == 0 {
-		return Panel{}, &MissingError{"no experiment of this invocation varies the batch size"}
-	}
-	p.Figures = []Figure{draw("", nil, c)}
-	p.Caption = fmt.Sprintf("%s; %s.", capital(howOf(all, dataset.Produce)), samples(counts(all, dataset.Produce)))
-	return p, nil
-}
-
-func batchTicks() []chart.Tick {
-	var out []chart.Tick
-	for b := 256.0; b <= 64<<20; b *= 4 {
-		out = append(out, chart.Tick{Value: b, Label: chart.Bytes(b)})
-	}
-	return out
-}
-
-// batchBytes is the uncompressed size of a cell's batches: its setting where that
-// is a size, else what the runs recorded.
-func batchBytes(e *dataset.Experiment, c *dataset.Cell, axis string) float64 {
-	if strings.HasSuffix(axis, "size") {
-		if size := parseSize(valueOf(e, c, axis)); size > 0 {
-			return size
-		}
-	}
-	return median(c, func(r result.Run) float64 { return float64(r.Records.BatchBytes) })
-}
-
-// parseSize reads 65536, 64KiB, 64k or 1MB; 0 when it is none of them.
-func parseSize(s string) float64 {
-	end := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
-	if end < 0 {
-		end = len(s)
-	}
-	n, err := strconv.ParseFloat(s[:end], 64)
-	if err != nil {
-		return 0
-	}
-	unit, ok := map[string]float64{
-		"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "kb": 1e3, "m": 1 << 20, "mib": 1 << 20, "mb": 1e6, "gib": 1 << 30, "gb": 1e9,
-	}[strings.ToLower(strings.TrimSpace(s[end:]))]
-	if !ok {
-		return 0
-	}
-	return n * unit
 }
 
 // seenAlong is the heading for one axis: the largest effect shown along it.
