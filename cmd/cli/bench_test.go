@@ -24,7 +24,7 @@ func benchRun(t *testing.T, args ...string) (code int, out, errs string) {
 // TestSuitesKeepTheirPromises: the quick suite is planned to take at most 15
 // minutes with six blocks, the smoke suite two.
 func TestSuitesKeepTheirPromises(t *testing.T) {
-	for name, limit := range map[string]float64{"quick": 14 * 60, "smoke": 90, "full": 6 * 3600, "replication": 14 * 60} {
+	for name, limit := range map[string]float64{"quick": 14 * 60, "smoke": 90, "full": 6 * 3600, "replication": 14 * 60, "durability": 11 * 60} {
 		code, out, errs := benchRun(t, "bench", "plan", name, "--json")
 		if code != ExitOK {
 			t.Fatalf("plan %s: %d %s", name, code, errs)

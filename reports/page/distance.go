@@ -27,6 +27,7 @@ var resources = []resource{
 	{"loopback limit, producing", chart.Series(0), chart.Circle, loopbackCeiling, loopbackCeiling.used},
 	{"limit of receiving and appending", chart.Series(1), chart.Square, storeCeiling, storeCeiling.used},
 	{"write(2) limit, producing", chart.Series(1), chart.Square, writeCeiling, writeCeiling.used},
+	{"group commit of as many", chart.Series(5), chart.Square, groupCeiling, groupCeiling.used},
 	{"limit of its read method, fetching", chart.Series(2), chart.Triangle, methodCeiling, methodCeiling.used},
 	{"busiest client thread, producing", chart.Series(3), chart.Diamond, nil, func(_ *view, _ *dataset.Cell, r result.Run) float64 {
 		if r.Produce == nil {
@@ -52,7 +53,7 @@ func distance(v *view) (Panel, error) {
 	}
 	p := Panel{
 		Lead:    "Each mark is one resource as a share of what this machine gives without a broker. The word at the right is what the harness found to bound the cell; \"not told\" where neither a processor nor waiting stood out.",
-		Caption: "Medians over usable runs. The loopback, appending and write limits are those calibrated at the size nearest to the cell's batches, the read method's is what pread, sendfile or a mapping reach with no protocol around them; a cell may exceed 100 % of one where its requests are larger or its pages already cached. A limit that a base cell exceeds is in the table and not in the picture.",
+		Caption: "Medians over usable runs. The loopback, appending and write limits are those calibrated at the size nearest to the cell's batches, the read method's is what pread, sendfile or a mapping reach with no protocol around them. The group commit is that of as many writers as a cell has requests in flight, for cells under storage.flush=group with small batches. A cell may exceed 100 % of one where its requests are larger or its pages already cached. A limit that a base cell exceeds is in the table and not in the picture.",
 	}
 	if v.Calib == nil {
 		p.Notes = append(p.Notes, "This invocation has no calibration, so only processor shares are shown.")
@@ -62,7 +63,7 @@ func distance(v *view) (Panel, error) {
 		fig, table := v.distanceOf(e, bounds)
 		p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
 	}
-	p.Notes = append(p.Notes, v.noCeilings(exps, loopbackCeiling, storeCeiling, writeCeiling, methodCeiling)...)
+	p.Notes = append(p.Notes, v.noCeilings(exps, loopbackCeiling, storeCeiling, writeCeiling, groupCeiling, methodCeiling)...)
 	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Title = boundWords(bounds)
 	return p, nil
