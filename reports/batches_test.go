@@ -14,8 +14,8 @@ func TestBatchRatios(t *testing.T) {
 	sizes := []string{"64KiB", "16KiB", "1MiB"}
 	rates := map[string]float64{"64KiB": 8e6, "16KiB": 4e6, "1MiB": 14e6}
 	ratios := map[string]map[string]float64{
-		"": {"64KiB": 1, "16KiB": 1, "1MiB": 1},
-		"storage.append.engine=mapped":                               {"64KiB": 1.05, "16KiB": 1.3, "1MiB": 0.6},
+		"":                             {"64KiB": 1, "16KiB": 1, "1MiB": 1},
+		"storage.append.engine=mapped": {"64KiB": 1.05, "16KiB": 1.3, "1MiB": 0.6},
 		"storage.append.engine=mapped storage.mapped.prefault=false": {"64KiB": 0.5, "16KiB": 0.55},
 	}
 	s := newSample(t, 5, "eeeeee", 6)
@@ -58,7 +58,7 @@ func TestBatchRatios(t *testing.T) {
 		want := ratios[row.Cells[0].Text][bytes[*row.Cells[1].Value]]
 		for i, truth := range map[int]float64{2: want, 5: 1 / want} {
 			got, low, high := row.Cells[i].Value, row.Cells[i+1].Value, row.Cells[i+2].Value
-			if got == nil || math.Abs(*got/truth-1) > 0.06 || !(*low < *got && *got < *high) || *high/ *low > 1.2 {
+			if got == nil || math.Abs(*got/truth-1) > 0.06 || !(*low < *got && *got < *high) || *high / *low > 1.2 {
 				t.Errorf("%s at %s: column %d is %v, want about %v within bounds", row.Cells[0].Text, row.Cells[1].Text, i, *got, truth)
 			}
 		}
