@@ -55,10 +55,37 @@ func (s *Server) loop() {
 		if ticked {
 			s.tick()
 		}
-		if err := s.commit(); err != nil {
+		if !s.settle() {
+			return
+		}
+	}
+}
+
+// settle commits. On a full disk it tries again with every tick until there is room;
+// nobody is answered meanwhile, as what is asked may have to be logged, and no session
+// ends. ok is false where the server does.
+func (s *Server) settle() (ok bool) {
+	began := s.o.Clock.Now()
+	for waits := 0; ; waits++ {
+		err := s.commit()
+		switch {
+		case s.store.failed != nil:
 			s.o.Logger.Error("zookeeper stops: its transaction log cannot be written", "error", err)
 			s.stop(fmt.Errorf("zookeeper stopped: %w", err))
-			return
+			return false
+		case err == nil && waits > 0:
+			s.o.Logger.Info("the disk has room again: zookeeper goes on", "after", s.o.Clock.Now().Sub(began))
+			s.stalled = max(s.stalled, s.o.Clock.Now().Sub(began))
+			return true
+		case err == nil:
+			return true
+		case waits == 0:
+			s.o.Logger.Error("the disk is full: zookeeper answers nobody until there is room", "error", err)
+		}
+		select {
+		case <-s.ticks:
+		case <-s.quit:
+			return false
 		}
 	}
 }

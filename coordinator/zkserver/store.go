@@ -27,6 +27,9 @@ const (
 	// maxRecordSize bounds a transaction: a frame, plus what ACLs resolve to
 	// and the ephemeral nodes of one closed session.
 	maxRecordSize = 64 << 20
+	// reserve is how much room a log keeps ahead: on a full disk the cluster's small
+	// changes go on for a while.
+	reserve = 1 << 20
 	// keepSnapshots is how many snapshots, with the logs after the oldest of
 	// them, stay: the newest may turn out damaged.
 	keepSnapshots = 2
@@ -35,8 +38,8 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // store keeps transactions and snapshots in a directory. It is confined to the
-// server's loop. After an error it refuses everything: what a failed sync left
-// on the disk is unknown.
+// server's loop. After an error it refuses everything, as what a failed sync left on
+// the disk is unknown; not so where there was no room for what it was to write.
 type store struct {
 	fs   vfs.FS
 	dir  string
@@ -45,6 +48,7 @@ type store struct {
 
 	file     vfs.File // the active log; nil until the next append
 	position int64
+	reserved int64 // how far the active log has room
 	failed   error
 
 	sinceSnapshot int   // transactions logged since the last snapshot
@@ -52,23 +56,27 @@ type store struct {
 	snapshotBytes int64 // size of that snapshot
 }
 
-// append logs transactions and returns once they are on stable storage.
+// append logs transactions and returns once they are on stable storage. Where the disk
+// is full it may be asked for the same again.
 func (s *store) append(txns []tree.Txn) error {
 	if s.failed != nil {
 		return s.failed
 	}
-	w := jute.NewWriter(nil)
 	if s.file == nil {
 		if err := s.create(txns[0].Zxid); err != nil {
-			return s.fail(err)
+			return s.unlessFull(err)
 		}
+	}
+	w := jute.NewWriter(nil)
+	if s.position == 0 {
 		w = jute.NewWriter(appendLogHeader(nil, txns[0].Zxid))
 	}
 	for _, txn := range txns {
 		appendRecord(w, txn)
 	}
+	s.keepRoom(s.position + int64(w.Len()))
 	if _, err := s.file.WriteAt(w.Bytes(), s.position); err != nil {
-		return s.fail(fmt.Errorf("write %s: %w", s.file.Name(), err))
+		return s.unlessFull(fmt.Errorf("write %s: %w", s.file.Name(), err))
 	}
 	if err := s.file.Sync(); err != nil {
 		return s.fail(fmt.Errorf("sync %s: %w", s.file.Name(), err))
@@ -92,8 +100,27 @@ func (s *store) create(zxid int64) error {
 	if err != nil {
 		return fmt.Errorf("create %s: %w", name, err)
 	}
-	s.file, s.position = f, 0
+	s.file, s.position, s.reserved = f, 0, 0
 	return nil
+}
+
+// keepRoom reserves room behind the end that the log is about to have, as long as the
+// disk has some.
+func (s *store) keepRoom(end int64) {
+	if s.reserved-end >= reserve/2 {
+		return
+	}
+	if err := vfs.Preallocate(s.file, s.reserved, end+reserve); err == nil { // Without it, it goes on as well.
+		s.reserved = end + reserve
+	}
+}
+
+// unlessFull is fail of an error other than that of a full disk.
+func (s *store) unlessFull(err error) error {
+	if vfs.IsFull(err) {
+		return err
+	}
+	return s.fail(err)
 }
 
 func (s *store) fail(err error) error {
@@ -122,14 +149,18 @@ func (s *store) snapshotDue(every int) bool {
 }
 
 // snapshot writes the state, starts a new log and removes what is no longer
-// needed.
+// needed. Without room for it the log goes on.
 func (s *store) snapshot(t *tree.Tree) error {
 	if s.failed != nil {
 		return s.failed
 	}
 	name := filepath.Join(s.dir, snapshotName(t.Zxid()))
 	data := encodeSnapshot(t)
-	if err := vfs.WriteFileAtomic(s.fs, name, data); err != nil {
+	if err := vfs.WriteFileAtomic(s.fs, name, data); vfs.IsFull(err) {
+		s.log.Warn("the disk has no room for a snapshot; the transaction log grows on", "error", err)
+		s.sinceSnapshot = 0
+		return nil
+	} else if err != nil {
 		return s.fail(fmt.Errorf("write %s: %w", name, err))
 	}
 	s.sinceSnapshot, s.logBytes, s.snapshotBytes = 0, 0, int64(len(data))
@@ -165,7 +196,8 @@ func (s *store) closeLog() error {
 	}
 	f := s.file
 	s.file = nil
-	if err := f.Close(); err != nil {
+	err := f.Truncate(s.position) // The room that was kept is given back.
+	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("close %s: %w", f.Name(), err)
 	}
 	return nil

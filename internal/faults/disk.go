@@ -37,4 +37,7 @@ var disk = Area{Letter: "D", Title: "Disk", Faults: []Fault{
 	{"D13", "the power is cut at the moment of an acknowledgement, or at any call of the disk before it, under flush=batch and flush=group",
 		"the sync of a record, and of the name of its segment, comes before its acknowledgement",
 		[]string{"broker/replica.TestAcknowledgedIsSynced"}},
+	{"D14", "the disk of the metadata store is full",
+		"small changes go into room that was kept; after that nobody is answered until there is room, no session ends, and nothing that was answered is lost, without a restart",
+		[]string{"coordinator/zkserver.TestFullDiskIsWaitedFor", "coordinator/zkserver.TestNoRoomForASnapshot", "coordinator/zkserver.TestRoomIsKept"}},
 }}
