@@ -18,7 +18,18 @@ type granting struct {
 	net.Conn
 	seen    [connectAnswer]byte
 	n       int
+	within  time.Duration // how long the server may take to say so
 	granted func(time.Duration)
+}
+
+// SetReadDeadline implements net.Conn. The library waits ten times as long for the first
+// answer as for any other: a server that stands still would cost the session, although
+// others serve.
+func (g *granting) SetReadDeadline(t time.Time) error {
+	if limit := time.Now().Add(g.within); g.n < connectAnswer && t.After(limit) {
+		t = limit
+	}
+	return g.Conn.SetReadDeadline(t)
 }
 
 // Read implements net.Conn. The library reads with one goroutine.
@@ -39,7 +50,7 @@ func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	return &granting{Conn: conn, granted: func(d time.Duration) { c.granted.Store(int64(d)) }}, nil
+	return &granting{Conn: conn, within: c.SessionTimeout() * 2 / 3, granted: func(d time.Duration) { c.granted.Store(int64(d)) }}, nil
 }
 
 // SessionTimeout is how long the server keeps the session without hearing of it; what was
