@@ -264,8 +264,19 @@ func TestUncleanElection(t *testing.T) {
 		t.Errorf("results %+v, error %v", got, err)
 	}
 	await(t, isLedBy(n, client, "t", 0, 3, 3))
-	if s := n.state(client, "t", 0); !s.Recovering {
+	s := n.state(client, "t", 0)
+	if !s.Recovering {
 		t.Errorf("%+v: want leader_recovery_state 1", s)
+	}
+	// Its leader does nothing about it, as Kafka's: its next change of the ISR says that
+	// it has recovered.
+	isr := append(slices.Clone(s.ISR), replication.Member{Broker: 2, BrokerEpoch: n.join(2).epoch})
+	await(t, func() (bool, string) {
+		out, err := c.AlterPartition(ctx, 3, n.brokers[3].epoch, []Proposal{{Topic: "t", LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.Version, ISR: isr}})
+		return err == nil && out[0].Err == nil, fmt.Sprintf("%+v, %v", out, err)
+	})
+	if s = n.state(client, "t", 0); s.Recovering || len(s.ISR) != 2 {
+		t.Errorf("%+v: want both in sync, and leader_recovery_state 0", s)
 	}
 }
 
