@@ -45,7 +45,7 @@ type Options struct {
 	// Brokers is how many; their ids are 1 and up.
 	Brokers int
 	// Zookeeper is Embedded, Real or host:port[,host:port…][/chroot]; empty is
-	// Embedded.
+	// Embedded. Through a mesh each broker has one of the servers, in turn.
 	Zookeeper string
 	// Tick is the tickTime of a store of the cluster's own: sessions last between 2
 	// and 20 of them, and end on one. 0 is half a second, and sessions up to 10 s.

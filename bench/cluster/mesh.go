@@ -21,7 +21,8 @@ type MeshOptions struct {
 	// Timeline is the file it leaves its timeline in when it ends.
 	Timeline string
 	Seed     uint64
-	// Store is where the metadata store listens.
+	// Store is where the metadata store listens, as host:port[,host:port…]: each broker
+	// has one of the servers, in turn.
 	Store string
 	// Brokers are as id=ADDRESS=LISTENER: where it listens for a broker, and where
 	// the broker does.
@@ -42,10 +43,10 @@ func ServeMesh(ctx context.Context, o MeshOptions, serving func(MeshReady) error
 	defer func() {
 		err = errors.Join(err, m.Close(), writeTimeline(o.Timeline, m.Timeline()))
 	}()
-	m.Target(proxy.Store, o.Store)
+	servers := strings.Split(o.Store, ",")
 	r := MeshReady{Links: map[int32]string{}}
-	for _, text := range o.Brokers {
-		if err := addBroker(m, text, r.Links); err != nil {
+	for i, text := range o.Brokers {
+		if err := addBroker(m, text, servers[i%len(servers)], r.Links); err != nil {
 			return err
 		}
 	}
@@ -68,7 +69,7 @@ func ServeMesh(ctx context.Context, o MeshOptions, serving func(MeshReady) error
 }
 
 // addBroker listens for a broker, and for what it sends to the store.
-func addBroker(m *proxy.Mesh, text string, links map[int32]string) error {
+func addBroker(m *proxy.Mesh, text, server string, links map[int32]string) error {
 	parts := strings.Split(text, "=")
 	id, err := strconv.ParseInt(parts[0], 10, 32)
 	if err != nil || len(parts) != 3 {
@@ -76,6 +77,7 @@ func addBroker(m *proxy.Mesh, text string, links map[int32]string) error {
 	}
 	name := proxy.Broker(int32(id))
 	m.Target(name, parts[2])
+	m.TargetOf(proxy.Flow{From: name, To: proxy.Store}, server)
 	if _, err := m.Listen(parts[1], name, proxy.Who); err != nil {
 		return err
 	}

@@ -28,9 +28,6 @@ func (c *Cluster) startStore(ctx context.Context, s *State) error {
 	if err := findStore(servers); err != nil {
 		return err
 	}
-	if s.Proxy && strings.Contains(servers, ",") {
-		return fmt.Errorf("metadata store %s: a proxy mesh takes one server", servers)
-	}
 	s.Connect = servers
 	if named {
 		s.Chroot = "/" + chroot

@@ -233,7 +233,7 @@ func newClusterMeshCommand(app *App) *cobra.Command {
 	}
 	c.Flags().StringVar(&o.Timeline, "timeline", "", "file for the timeline")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the jitter")
-	c.Flags().StringVar(&o.Store, "store", "", "host:port of the metadata store")
+	c.Flags().StringVar(&o.Store, "store", "", "host:port[,host:port...] of the metadata store")
 	c.Flags().StringArrayVar(&o.Brokers, "broker", nil, "id=address=listener of a broker; may be repeated")
 	return c
 }

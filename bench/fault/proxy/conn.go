@@ -195,7 +195,7 @@ const dialWithin = 10 * time.Second
 func (c *conn) dial() bool {
 	from := c.opener.RemoteAddr().(*net.TCPAddr)
 	d := net.Dialer{Timeout: dialWithin, LocalAddr: &net.TCPAddr{IP: from.IP}}
-	s, err := d.DialContext(c.mesh.ctx, "tcp", c.mesh.target(c.flow.To))
+	s, err := d.DialContext(c.mesh.ctx, "tcp", c.mesh.target(c.flow))
 	if err != nil {
 		return false
 	}

@@ -25,6 +25,7 @@ type Mesh struct {
 	closed    bool
 	listeners []net.Listener
 	targets   map[Name]string
+	apart     map[Flow]string      // of openers that are sent elsewhere
 	rules     map[Flow]Rule        // the zero Rule is not kept
 	ends      map[Flow]*time.Timer // of rules that end by themselves
 	conns     map[*conn]struct{}
@@ -36,7 +37,7 @@ type Mesh struct {
 func New(seed uint64) *Mesh {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Mesh{
-		seed: seed, ctx: ctx, cancel: cancel, targets: map[Name]string{}, rules: map[Flow]Rule{}, ends: map[Flow]*time.Timer{},
+		seed: seed, ctx: ctx, cancel: cancel, targets: map[Name]string{}, apart: map[Flow]string{}, rules: map[Flow]Rule{}, ends: map[Flow]*time.Timer{},
 		conns: map[*conn]struct{}{}, opened: map[Flow]uint64{}, timeline: timeline{open: map[Flow]int{}},
 	}
 }
@@ -67,6 +68,14 @@ func (m *Mesh) Target(name Name, address string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.targets[name] = address
+}
+
+// TargetOf says where one name listens for another alone, as each broker may talk to a
+// server of its own of one metadata store.
+func (m *Mesh) TargetOf(opener Flow, address string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.apart[opener] = address
 }
 
 // Set gives flows a rule, for a while or, where it is 0, until it is changed. A flow
@@ -277,8 +286,11 @@ func (m *Mesh) seedOf(f Flow, n uint64) uint64 {
 	return h.Sum64()
 }
 
-func (m *Mesh) target(name Name) string {
+func (m *Mesh) target(opener Flow) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.targets[name]
+	if address, ok := m.apart[opener]; ok {
+		return address
+	}
+	return m.targets[opener.To]
 }
