@@ -26,7 +26,7 @@ func changes(op vfs.Op) bool {
 // lengths of all files. What is recovered must be a prefix with all that was
 // promised, stay what it is, and carry 50 more operations.
 func TestPowerCutsInATrace(t *testing.T) {
-	operations := scale(400, 150, 40)
+	operations := scale(400, 200, 40)
 	for seed := range *traces {
 		s := newSession(newWorld(t), seed)
 		mem := s.emptyMem()
