@@ -3,6 +3,7 @@ package commitlog
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -11,7 +12,9 @@ import (
 	"syscall"
 	"testing"
 
+	"tidemark/engines"
 	"tidemark/engines/catalog"
+	"tidemark/internal/vfs"
 	"tidemark/internal/vfs/powercut"
 )
 
@@ -65,6 +68,20 @@ func lazyFS(t *testing.T) (mount, durable string) {
 	return mount, durable
 }
 
+// opens tries an engine on a file that keeps its name: one that has lost it, as in a
+// trial of Available, cannot be opened a second time on FUSE.
+func opens(spec engines.AppendSpec, name string) error {
+	f, err := vfs.OS{}.Create(name)
+	if err != nil {
+		return err
+	}
+	a, err := spec.Open(f, 0, engines.AppendOptions{SegmentBytes: 1})
+	if err == nil {
+		err = a.Close()
+	}
+	return errors.Join(err, f.Close(), os.Remove(name))
+}
+
 // TestRecordAgainstAnotherLayer holds the power-cut record against what the kernel
 // passed on to a file system below: with every engine, after a trace that ends at
 // some call, each file that a cut leaves when all unsynced is lost has exactly the
@@ -74,8 +91,8 @@ func TestRecordAgainstAnotherLayer(t *testing.T) {
 	mount, durable := lazyFS(t)
 	for _, spec := range catalog.Builtin().Appends() {
 		t.Run(spec.Name, func(t *testing.T) {
-			if err := spec.Available(mount); err != nil {
-				t.Skip(err)
+			if err := opens(spec, filepath.Join(mount, "trial-"+spec.Name)); err != nil {
+				t.Skipf("%s does not run on FUSE here: %v", spec.Name, err)
 			}
 			compared, bytesThere := 0, 0
 			for seed, at := range []int{300, 700} {
