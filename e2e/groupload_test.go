@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,7 +36,7 @@ func TestManyGroupsCostLittle(t *testing.T) {
 	scale := often(1, 10)
 	window := time.Duration(scale) * 6 * time.Second
 	b := startBroker(t, "queued.max.requests.per.connection=1000", "group.max.session.timeout.ms=300000", "group.initial.rebalance.delay.ms=5000")
-	members := formGroups(t, b, 100*scale, 10*scale)
+	members := formGroups(t, b, 100*scale, 10, 10*scale)
 
 	before, began := processorTime(t, b), time.Now()
 	beats := heartbeat(t, members, 3*time.Second, window)
@@ -49,9 +50,61 @@ func TestManyGroupsCostLittle(t *testing.T) {
 	}
 }
 
-// formGroups has ten members join each group, no two over one connection, and returns
-// once every group is stable.
-func formGroups(t *testing.T, b *brokerProcess, groups, connections int) []*beater {
+// TestRebalanceOfFiveHundredMembers: they come in one generation and, once their leader
+// joins again, are all in the next, over 100 connections.
+func TestRebalanceOfFiveHundredMembers(t *testing.T) {
+	b := startBroker(t, "queued.max.requests.per.connection=1000", "group.max.session.timeout.ms=300000", "group.initial.rebalance.delay.ms=5000")
+	members := formGroups(t, b, 1, 500, 100)
+	was := members[0].generation
+	requireGeneration(t, members, was)
+	leader := slices.IndexFunc(members, func(m *beater) bool { return len(m.others) > 0 })
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	var joining sync.WaitGroup
+	join := func(m *beater) {
+		joining.Go(func() {
+			if err := m.join(ctx); err != nil {
+				t.Errorf("member %s: %v", m.id, err)
+			}
+		})
+	}
+	join(members[leader])
+	admin := kadmClient(t, b)
+	eventually(t, "the group rebalances", func() bool {
+		groups, err := admin.DescribeGroups(ctx, members[0].group)
+		return err == nil && groups[members[0].group].State == "PreparingRebalance"
+	})
+	began := time.Now()
+	for _, m := range slices.Delete(slices.Clone(members), leader, leader+1) {
+		join(m)
+	}
+	joining.Wait()
+	t.Logf("%d members were in the next generation after %v", len(members), time.Since(began).Round(time.Millisecond))
+	requireGeneration(t, members, was+1)
+}
+
+func requireGeneration(t *testing.T, members []*beater, want int32) {
+	t.Helper()
+	leaders := 0
+	for i, m := range members {
+		if m.generation != want {
+			t.Fatalf("member %d is in generation %d, want %d", i, m.generation, want)
+		}
+		if len(m.others) > 0 {
+			leaders++
+			if len(m.others) != len(members) {
+				t.Errorf("the leader is told of %d members, want %d", len(m.others), len(members))
+			}
+		}
+	}
+	if leaders != 1 {
+		t.Errorf("%d members lead, want one", leaders)
+	}
+}
+
+// formGroups has so many members join each group, those of ten no two over one
+// connection, and returns once every group is stable.
+func formGroups(t *testing.T, b *brokerProcess, groups, of, connections int) []*beater {
 	t.Helper()
 	clients := make([]*kgo.Client, connections)
 	for i := range clients {
@@ -59,10 +112,10 @@ func formGroups(t *testing.T, b *brokerProcess, groups, connections int) []*beat
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	members := make([]*beater, 10*groups)
+	members := make([]*beater, of*groups)
 	var joining sync.WaitGroup
 	for i := range members {
-		m := &beater{client: clients[i%connections], group: "crew-" + strconv.Itoa(i/10), instance: strconv.Itoa(i)}
+		m := &beater{client: clients[i%connections], group: "crew-" + strconv.Itoa(i/of), instance: strconv.Itoa(i)}
 		members[i] = m
 		joining.Go(func() {
 			if err := m.join(ctx); err != nil {
