@@ -39,5 +39,5 @@ var disk = Area{Letter: "D", Title: "Disk", Faults: []Fault{
 		[]string{"broker/replica.TestAcknowledgedIsSynced"}},
 	{"D14", "the disk of the metadata store is full",
 		"small changes go into room that was kept; after that nobody is answered until there is room, no session ends, and nothing that was answered is lost, without a restart",
-		[]string{"coordinator/zkserver.TestFullDiskIsWaitedFor", "coordinator/zkserver.TestNoRoomForASnapshot", "coordinator/zkserver.TestRoomIsKept"}},
+		[]string{"coordinator/zkserver.TestFullDiskIsWaitedFor", "coordinator/zkserver.TestNoRoomForASnapshot", "coordinator/zkserver.TestRoomIsKept", "broker.TestFullDiskOfEverything"}},
 }}
