@@ -73,7 +73,8 @@ func lagging() (cells []chaos.Cell, expect []bool) {
 
 // TestChaosClusterLaggingFollowers kills a leader whose followers lag but are in sync,
 // and holds it down until another leads (R01). What acks=1 and async lose is exactly
-// what was acknowledged at and behind the start of the next epoch.
+// what was acknowledged at and behind the start of the next epoch, and under isr no
+// consumer was ever shown any of it (R33).
 func TestChaosClusterLaggingFollowers(t *testing.T) {
 	r := openBeside(t, cluster.Options{}, "replica.lag.time.max.ms=30000")
 	cells, expect := lagging()
@@ -94,6 +95,9 @@ func TestChaosClusterLaggingFollowers(t *testing.T) {
 	time.Sleep(time.Second)
 	verdicts := settled(t, trial)
 	judge(t, verdicts, expect...)
+	if v := verdicts[0]; v.TakenBack > 0 {
+		t.Errorf("%s: %d records that a consumer was shown are gone, the first at offset %d", v.Name, v.TakenBack, v.FirstTaken)
+	}
 	for cell, v := range verdicts {
 		start := v.Log.StartAfter(epoch)
 		if behind := chaos.AckedFrom(books[cell], start); expect[cell] && v.Lost != behind {
@@ -164,22 +168,27 @@ func oneInSync() []chaos.Cell {
 		{Name: "one-unclean-acks1", Strategy: "isr", Acks: "1", PerSecond: 2000, Topic: with("1", "true")},
 		{Name: "one-clean", Strategy: "isr", Acks: "all", PerSecond: 2000, Topic: with("1", "false")},
 		{Name: "two-clean", Strategy: "isr", Acks: "all", PerSecond: 2000, Topic: synced},
+		{Name: "two-unsynced", Strategy: "isr", Acks: "all", PerSecond: 2000, Topic: with("2", "false")},
 	}
 }
 
 // alone kills the followers of the cells' leader, 1, and has it write alone.
 func alone(t *testing.T, r *chaos.Rig, trial *chaos.Trial) {
 	t.Helper()
+	const synced, unsynced = 3, 4 // the cells of two that must have a record
+	more(t, trial, unsynced, 1000)
 	must(t, r.Kill(2))
 	must(t, r.Kill(3))
 	for cell := range oneInSync() {
 		must(t, trial.AwaitInSync(t.Context(), cell, 1))
 	}
-	before := trial.Acked(3)
+	before := []int64{trial.Acked(synced), trial.Acked(unsynced)}
 	more(t, trial, 0, 1000)
 	more(t, trial, 2, 1000)
-	if after := trial.Acked(3); after != before {
-		t.Errorf("%d records acknowledged by one of two that must have them", after-before)
+	for i, cell := range []int{synced, unsynced} {
+		if after := trial.Acked(cell); after != before[i] {
+			t.Errorf("%s: %d records acknowledged by one of two that must have them", trial.Topic(cell), after-before[i])
+		}
 	}
 }
 
@@ -200,18 +209,27 @@ func TestChaosClusterUncleanElection(t *testing.T) {
 	if after := trial.Acked(2); after != before {
 		t.Errorf("%d records acknowledged while no member of the ISR was there", after-before)
 	}
-	judge(t, settled(t, trial), loses, loses, keeps, keeps)
+	judge(t, settled(t, trial), loses, loses, keeps, keeps, keeps)
 }
 
 // TestChaosClusterLastInSyncLosesPower shrinks the ISR to the leader, writes, and cuts
-// its power (R13): with min.insync.replicas=1 that is lost, with 2 it was refused.
+// its power (R13): with min.insync.replicas=1 that is lost, with 2 it was refused. What
+// all had acknowledged before is lost too where the leader had not synced it, and nobody
+// else may lead: eligible leader replicas may.
 func TestChaosClusterLastInSyncLosesPower(t *testing.T) {
-	r := openBeside(t, cluster.Options{Record: true})
-	trial := begin(t, r, 1, oneInSync()...)
-	alone(t, r, trial)
-	must(t, r.CutPower(t.Context(), 1, 1, "page"))
-	must(t, r.Restart(t.Context(), 1))
-	judge(t, settled(t, trial), loses, loses, loses, keeps)
+	for _, c := range []struct {
+		eligible string
+		unsynced bool
+	}{{"false", loses}, {"true", keeps}} {
+		t.Run("eligible="+c.eligible, func(t *testing.T) {
+			r := openBeside(t, cluster.Options{Record: true}, "eligible.leader.replicas="+c.eligible)
+			trial := begin(t, r, 1, oneInSync()...)
+			alone(t, r, trial)
+			must(t, r.CutPower(t.Context(), 1, 1, "page"))
+			must(t, r.Restart(t.Context(), 1))
+			judge(t, settled(t, trial), loses, loses, loses, keeps, c.unsynced)
+		})
+	}
 }
 
 // TestChaosClusterLastReplicaStanding isolates two of three one by one, and cuts the
