@@ -120,8 +120,12 @@ func readWhile(r engines.Reader, p pattern, published *atomic.Int64, done *atomi
 	defer client.Close() // Reading is over.
 	defer server.Close() // Reading is over.
 	s := source{pattern: p, reader: r}
-	for last := false; !last; {
-		last = done.Load()
+	// A writer may be done before a reader was scheduled: some rounds are read all the
+	// same.
+	for rounds := 0; rounds < 64; rounds++ {
+		if !done.Load() {
+			rounds = 0
+		}
 		end := published.Load()
 		if end == 0 {
 			continue
