@@ -34,7 +34,7 @@ func openDirect(path string, size int) (*os.File, []byte, error) {
 }
 
 // callSize bounds one sendfile(2); it is the read engine's.
-const callSize = 32 << 10
+const callSize = 1 << 20
 
 // sendAll moves n bytes of f from offset on to conn by sendfile(2).
 func sendAll(conn *net.TCPConn, f *os.File, offset int64, n int) error {

@@ -21,7 +21,7 @@ type way struct {
 	lowWater int
 }
 
-var ways = []way{{1, 0}, {2, 0}, {1, 256 << 10}, {2, 256 << 10}}
+var ways = []way{{1, 0}, {2, 0}, {1, 512 << 10}, {2, 512 << 10}}
 
 // warm is how long a stream runs before it counts.
 const warm = 10 * time.Millisecond
@@ -193,7 +193,7 @@ func copyingFile(dir string) (func(*net.TCPConn) func() error, func() error, err
 		return nil, nil, err
 	}
 	return func(conn *net.TCPConn) func() error {
-		buf := make([]byte, 64<<10)
+		buf := make([]byte, 256<<10)
 		return turns(func(offset int64) error {
 			for end := offset + turnBytes; offset < end; offset += int64(len(buf)) {
 				if _, err := f.ReadAt(buf, offset); err != nil {

@@ -10,19 +10,46 @@ import (
 	"sync/atomic"
 )
 
-// copySize is how much goes through the buffer at a time: it stays in the
-// second-level cache between the read and the write.
-const copySize = 64 << 10
+// What is copied goes through a buffer that stays in the second-level cache between
+// the read and the write. Over loopback copySize costs an eighth less processor time
+// a gigabyte than smallSize. But a client that does not read keeps its buffer, so
+// there are at most maxLarge of copySize at a time, and smallSize for further ones.
+const (
+	copySize  = 256 << 10
+	smallSize = 64 << 10
+	maxLarge  = 32
+)
 
-var buffers = sync.Pool{New: func() any { return new([copySize]byte) }}
+var (
+	largeBuffers = sync.Pool{New: func() any { return new([copySize]byte) }}
+	smallBuffers = sync.Pool{New: func() any { return new([smallSize]byte) }}
+	largeInUse   atomic.Int32
+)
 
 // Copy sends n bytes of r from position to w through a pooled buffer and returns
 // how many w took. The buffer is not w's to keep.
 func Copy(w io.Writer, r io.ReaderAt, position, n int64) (written int64, err error) {
-	buffer := buffers.Get().(*[copySize]byte)
-	defer buffers.Put(buffer)
+	if n <= smallSize {
+		return copySmall(w, r, position, n)
+	}
+	defer largeInUse.Add(-1)
+	if largeInUse.Add(1) > maxLarge {
+		return copySmall(w, r, position, n)
+	}
+	buffer := largeBuffers.Get().(*[copySize]byte)
+	defer largeBuffers.Put(buffer)
+	return copyThrough(buffer[:], w, r, position, n)
+}
+
+func copySmall(w io.Writer, r io.ReaderAt, position, n int64) (written int64, err error) {
+	buffer := smallBuffers.Get().(*[smallSize]byte)
+	defer smallBuffers.Put(buffer)
+	return copyThrough(buffer[:], w, r, position, n)
+}
+
+func copyThrough(buffer []byte, w io.Writer, r io.ReaderAt, position, n int64) (written int64, err error) {
 	for written < n {
-		p := buffer[:min(n-written, copySize)]
+		p := buffer[:min(n-written, int64(len(buffer)))]
 		if read, err := r.ReadAt(p, position+written); read < len(p) {
 			if err == io.EOF {
 				err = io.ErrUnexpectedEOF // The bytes were published, so they must be there.

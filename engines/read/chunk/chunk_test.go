@@ -28,6 +28,52 @@ func TestCopyTellsWhatIsMissing(t *testing.T) {
 	}
 }
 
+// stuckWriter takes its first piece once released; it tells how large that is.
+type stuckWriter struct {
+	first   chan int
+	release chan struct{}
+	once    sync.Once
+}
+
+func (w *stuckWriter) Write(p []byte) (int, error) {
+	w.once.Do(func() {
+		w.first <- len(p)
+		<-w.release
+	})
+	return len(p), nil
+}
+
+// Clients that do not read hold large buffers up to a number, small ones beyond,
+// and everyone gets a large one again when they have gone.
+func TestLargeBuffersAreBounded(t *testing.T) {
+	source := bytes.NewReader(make([]byte, 2*copySize))
+	release := make(chan struct{})
+	var copies sync.WaitGroup
+	start := func(w *stuckWriter) int {
+		copies.Go(func() {
+			if n, err := Copy(w, source, 0, 2*copySize); n != 2*copySize || err != nil {
+				t.Errorf("Copy: got %d, %v, want all", n, err)
+			}
+		})
+		return <-w.first
+	}
+	for i := range maxLarge + 3 {
+		want := copySize
+		if i >= maxLarge {
+			want = smallSize
+		}
+		if got := start(&stuckWriter{first: make(chan int), release: release}); got != want {
+			t.Errorf("piece of copy %d: got %d bytes, want %d", i, got, want)
+		}
+	}
+	close(release)
+	copies.Wait()
+	if got := start(&stuckWriter{first: make(chan int), release: release}); got != copySize {
+		t.Errorf("piece after all have ended: got %d bytes, want %d", got, copySize)
+	}
+	copies.Wait()
+}
+
 // lazyWriter takes less than it is given and says nothing.
 type lazyWriter struct{}
 

@@ -17,7 +17,7 @@ func TestReadErrorLeavesTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := bytes.Repeat([]byte("0123456789"), 20_000)
+	content := bytes.Repeat([]byte("0123456789"), 60_000)
 	if _, err := f.WriteAt(content, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -25,20 +25,20 @@ func TestReadErrorLeavesTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := r.Chunk(5, 150_000)
+	c, err := r.Chunk(5, 500_000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fsys.Inject(vfs.Fault{Op: vfs.OpRead, Nth: 2, Err: syscall.EIO})
 	var got bytes.Buffer
 	n, err := c.WriteTo(&got)
-	if !errors.Is(err, syscall.EIO) || n == 0 || c.Len() != 150_000-n {
+	if !errors.Is(err, syscall.EIO) || n == 0 || c.Len() != 500_000-n {
 		t.Errorf("got %d, %v with %d left, want EIO after the first piece", n, err, c.Len())
 	}
 	if _, err := c.WriteTo(&got); err != nil || c.Len() != 0 {
 		t.Errorf("next call: %v with %d left", err, c.Len())
 	}
-	if !bytes.Equal(got.Bytes(), content[5:150_005]) {
+	if !bytes.Equal(got.Bytes(), content[5:500_005]) {
 		t.Error("the two calls sent other bytes than the chunk's")
 	}
 	c.Release()
