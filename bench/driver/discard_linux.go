@@ -22,9 +22,9 @@ type discarder struct {
 	water int // what must be there before the connection counts as readable
 }
 
-// lowWater is far less than a receive buffer and far more than what one send
-// brings.
-const lowWater = 256 << 10
+// lowWater is far less than what a receive buffer grows to, and half of what a fetch
+// brings: the sender goes on while the reader is woken.
+const lowWater = 512 << 10
 
 func newDiscarder(conn net.Conn) *discarder {
 	d := &discarder{conn: conn, buf: make([]byte, 1<<20), water: 1}
