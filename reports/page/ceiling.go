@@ -103,9 +103,10 @@ func sentCeiling(name, id string) *ceiling {
 
 // passed reports which base cell of the invocation went furthest beyond a limit, and
 // by what factor: such a limit was taken lower than the machine can do, and is none.
-// The disk's is another matter, for the page cache takes more than the disk.
+// The disk's is another matter, for the page cache takes more than the disk, and so is
+// group commit's: its writers wait for each of their own, as a broker does not.
 func (v *view) passed(k *ceiling, l result.Limit) (by *dataset.Experiment, factor float64) {
-	if k == diskCeiling {
+	if k == diskCeiling || k == groupCeiling {
 		return nil, 0
 	}
 	for _, e := range v.experiments(saturating) {

@@ -63,7 +63,7 @@ func distance(v *view) (Panel, error) {
 		fig, table := v.distanceOf(e, bounds)
 		p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
 	}
-	p.Notes = append(p.Notes, v.noCeilings(exps, loopbackCeiling, storeCeiling, writeCeiling, groupCeiling, methodCeiling)...)
+	p.Notes = append(p.Notes, v.noCeilings(exps, loopbackCeiling, storeCeiling, writeCeiling, methodCeiling)...)
 	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Title = boundWords(bounds)
 	return p, nil
