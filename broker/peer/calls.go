@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"hash/crc32"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -76,7 +77,8 @@ func (p *Pool) ControlledShutdown(ctx context.Context, broker int32, r Controlle
 // FenceReplica sends it to a replica's broker.
 func (p *Pool) FenceReplica(ctx context.Context, broker int32, r FenceReplica) (FenceReplicaAnswer, error) {
 	var a FenceReplicaAnswer
-	err := p.call(ctx, broker, purpose{fences, int(uint32(r.Index) % fenceLanes)}, &r, &a)
+	lane := (crc32.ChecksumIEEE([]byte(r.Topic)) + uint32(r.Index)) % fenceLanes
+	err := p.call(ctx, broker, purpose{fences, int(lane)}, &r, &a)
 	return a, err
 }
 

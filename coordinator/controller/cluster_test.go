@@ -45,6 +45,7 @@ type fakeBroker struct {
 	offline         map[TopicPartition]bool
 	ends            map[TopicPartition]FenceAnswer
 	fences          map[TopicPartition]int32
+	slow            map[TopicPartition]chan struct{} // told that it is asked for a promise, which it never gives
 	fulls, requests int
 	// told are the numbers of partitions that it was told of, by request and topic.
 	told []int

@@ -121,6 +121,15 @@ func (f *fakePeers) UpdateMetadata(_ context.Context, id int32, r UpdateMetadata
 
 func (f *fakePeers) FenceReplica(_ context.Context, id int32, r FenceReplica) (FenceAnswer, error) {
 	f.n.mu.Lock()
+	if asked := f.n.brokers[id].slow[r.TopicPartition]; asked != nil {
+		f.n.mu.Unlock()
+		select {
+		case asked <- struct{}{}:
+			<-f.n.t.Context().Done()
+		case <-f.n.t.Context().Done():
+		}
+		return FenceAnswer{}, errUnreachable
+	}
 	defer f.n.mu.Unlock()
 	b, err := f.begin(id, r.Header)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"sync"
 )
 
 // fenceAnswer is what a replica said, in which registration.
@@ -61,52 +60,59 @@ func (c *Controller) onOffline(s *sender, k key) {
 // have to wait for its broker's disk.
 const fencesAtOnce = 16
 
-// runFences asks replicas how far they are, until they answer or nobody asks any
-// more.
+// runFences asks replicas how far they are, each until it answers or nobody asks any
+// more: one that waits for its disk holds up no other.
 func (s *sender) runFences() {
+	turns := make(chan struct{}, fencesAtOnce)
 	for {
 		select {
 		case <-s.asking:
 		case <-s.ctx.Done():
 			return
 		}
-		for pause := firstPause; s.askAll(); pause = min(2*pause, lastPause) {
-			if !s.rest(pause) {
+		for _, k := range s.unasked() {
+			select {
+			case turns <- struct{}{}:
+			case <-s.ctx.Done():
 				return
 			}
+			s.c.work.Go(func() {
+				s.askUntilAnswered(k)
+				<-turns
+			})
 		}
 	}
 }
 
-// askAll asks every replica that is to be asked once, and reports whether some did
-// not answer.
-func (s *sender) askAll() (again bool) {
+// unasked are the replicas that nobody asks yet; the caller does.
+func (s *sender) unasked() (keys []key) {
 	s.mu.Lock()
-	keys := make([]key, 0, len(s.fences))
+	defer s.mu.Unlock()
 	for k := range s.fences {
-		keys = append(keys, k)
+		if !s.asked[k] {
+			s.asked[k] = true
+			keys = append(keys, k)
+		}
 	}
-	s.mu.Unlock()
 	slices.SortFunc(keys, func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
 	})
-	next := make(chan key)
-	var work sync.WaitGroup
-	for range min(len(keys), fencesAtOnce) {
-		work.Go(func() {
-			for k := range next {
-				s.ask(k)
-			}
-		})
+	return keys
+}
+
+func (s *sender) askUntilAnswered(k key) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		s.ask(k)
+		s.mu.Lock()
+		_, open := s.fences[k]
+		if !open {
+			delete(s.asked, k)
+		}
+		s.mu.Unlock()
+		if !open || !s.rest(pause) {
+			return
+		}
 	}
-	for _, k := range keys {
-		next <- k
-	}
-	close(next)
-	work.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.fences) > 0
 }
 
 func (s *sender) ask(k key) {

@@ -54,6 +54,7 @@ type sender struct {
 	views  map[key]waiting[PartitionState] // for UpdateMetadata
 	stops  map[key]waiting[stopping]
 	fences map[key]int32 // leader epochs to be promised
+	asked  map[key]bool  // somebody asks for them
 	live   []znode.Broker
 	// news: live changed. released: the first request may go; full: it is to be a
 	// Full one. gathering: what is taken in belongs together, and leaves together.
@@ -73,7 +74,7 @@ func (c *Controller) newSender(b znode.Broker) *sender {
 		header: Header{Controller: c.o.BrokerID, ControllerEpoch: c.fence.Epoch, BrokerEpoch: b.Epoch},
 		wake:   make(chan struct{}, 1), asking: make(chan struct{}, 1),
 		told: map[key]told{}, roles: map[key]waiting[PartitionState]{}, views: map[key]waiting[PartitionState]{},
-		stops: map[key]waiting[stopping]{}, fences: map[key]int32{}, news: true,
+		stops: map[key]waiting[stopping]{}, fences: map[key]int32{}, asked: map[key]bool{}, news: true,
 	}
 	s.ctx, s.cancel = context.WithCancel(c.term)
 	c.work.Go(s.run)

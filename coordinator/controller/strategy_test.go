@@ -49,6 +49,31 @@ func TestElectionsByLogEnd(t *testing.T) {
 	}
 }
 
+// TestASlowPromiseHoldsUpNoOther: a replica whose disk does not answer keeps its own
+// partition without a leader, and no other one.
+func TestASlowPromiseHoldsUpNoOther(t *testing.T) {
+	n, c, client := three(t)
+	asked := make(chan struct{})
+	for _, name := range []string{"slow", "other"} {
+		n.with[name] = strategy{async.Spec(), replication.Config{MinISR: 1}}
+	}
+	n.brokers[3].slow = map[TopicPartition]chan struct{}{{Topic: "slow"}: asked}
+	n.create(c, "slow", map[int32][]int32{0: {1, 3}})
+	n.create(c, "other", map[int32][]int32{0: {2, 3}})
+	await(t, func() (bool, string) { return n.agreed(client, "slow", "other") })
+	n.leave(1)
+	select {
+	case <-asked:
+	case <-testContext(t).Done():
+		t.Fatal("nobody asks for a promise")
+	}
+	n.leave(2)
+	await(t, func() (bool, string) {
+		s := n.state(client, "other", 0)
+		return s.Leader == 3, fmt.Sprintf("%+v: want broker 3 to lead", s)
+	})
+}
+
 // TestSyncRemembersTheFullSet: below min.insync.replicas the members of before stand
 // in the ELR field, and one of them leads when the last is gone uncleanly.
 func TestSyncRemembersTheFullSet(t *testing.T) {
