@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -11,13 +12,16 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	"tidemark/broker/config"
+	"tidemark/internal/loopback"
 	"tidemark/internal/vfs"
 )
 
-// listen opens a TCP listener. When the port is taken the error says by whom and
-// how to take another; setting is the configuration up to the address.
-func listen(address, setting string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
+// listen opens a TCP listener, whose connections within this machine have that
+// congestion control. When the port is taken the error says by whom and how to take
+// another; setting is the configuration up to the address.
+func listen(address, setting, congestion string) (net.Listener, error) {
+	of := net.ListenConfig{Control: loopback.Control(congestion)}
+	l, err := of.Listen(context.Background(), "tcp", address)
 	if err == nil || !errors.Is(err, syscall.EADDRINUSE) {
 		return l, err
 	}

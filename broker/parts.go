@@ -20,7 +20,7 @@ import (
 // startListener takes the port first, so that a conflict costs nothing; nobody
 // is accepted before everything else is up.
 func (b *Broker) startListener(context.Context) (undo, error) {
-	l, err := listen(b.o.Config.Listener.Address(), "listeners=PLAINTEXT://")
+	l, err := listen(b.o.Config.Listener.Address(), "listeners=PLAINTEXT://", b.o.Config.LoopbackCongestion)
 	if err != nil {
 		return nil, err
 	}

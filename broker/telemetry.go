@@ -37,7 +37,7 @@ func (b *Broker) startTelemetry(context.Context) (undo, error) {
 		return nil, nil
 	}
 	var err error
-	if t.listener, err = listen(address, "metrics.listener="); err != nil {
+	if t.listener, err = listen(address, "metrics.listener=", ""); err != nil {
 		return nil, err
 	}
 	server := &http.Server{Handler: t.routes(b), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,

@@ -4,7 +4,7 @@ package loopback
 
 import (
 	"errors"
-	"net"
+	"syscall"
 )
 
-func setCongestion(*net.TCPConn, string) error { return errors.ErrUnsupported }
+func setCongestion(syscall.RawConn, string) error { return errors.ErrUnsupported }

@@ -11,11 +11,28 @@ package loopback
 import (
 	"net"
 	"net/netip"
+	"syscall"
 )
 
 // Unpaced is a congestion control that does not pace and that Linux has by
 // default.
 const Unpaced = "cubic"
+
+// Control is for a net.ListenConfig or a net.Dialer: a socket of a loopback address, and
+// what it accepts, has the congestion control of that name from the beginning, if the
+// kernel knows it. An empty name changes nothing.
+//
+// A connection that began with one that paces goes on to be paced, whatever
+// SetCongestion gives it later: Linux keeps the timer.
+func Control(name string) func(network, address string, c syscall.RawConn) error {
+	return func(_, address string, c syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err == nil && at.Addr().Unmap().IsLoopback() && name != "" {
+			_ = setCongestion(c, name) // A socket that is paced works.
+		}
+		return nil
+	}
+}
 
 // SetCongestion gives a connection from or to a loopback address the congestion
 // control of that name, if the kernel has it; conn may be of any kind, and an
@@ -29,5 +46,6 @@ func SetCongestion(conn net.Conn, name string) bool {
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {
 		return false
 	}
-	return setCongestion(tcp, name) == nil
+	raw, err := tcp.SyscallConn()
+	return err == nil && setCongestion(raw, name) == nil
 }

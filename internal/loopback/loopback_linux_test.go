@@ -37,6 +37,36 @@ func TestSetCongestion(t *testing.T) {
 	}
 }
 
+// TestControl: what a listener accepts begins with its congestion control, and so does
+// what a dialer connects.
+func TestControl(t *testing.T) {
+	of := net.ListenConfig{Control: Control("reno")}
+	l, err := of.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for name, want := range map[string]string{"reno": "reno", "": "", "no-such": ""} {
+		d := net.Dialer{Control: Control(name)}
+		conn, err := d.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		accepted, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer accepted.Close()
+		if got := congestion(t, accepted); got != "reno" {
+			t.Errorf("the listener's connection has %q, want reno", got)
+		}
+		if got := congestion(t, conn); want != "" && got != want {
+			t.Errorf("the dialer's connection has %q, want %q", got, want)
+		}
+	}
+}
+
 func congestion(t *testing.T, conn net.Conn) string {
 	t.Helper()
 	raw, err := conn.(*net.TCPConn).SyscallConn()
