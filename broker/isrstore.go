@@ -12,8 +12,13 @@ import (
 
 // writeStates is isr.update=zookeeper: the leader writes its partition's state itself,
 // at the version that it knows, and tells the controller afterwards (Kafka before 2.7).
-// It answers as the controller would.
+// It answers as the controller would. The server of an ensemble that it reads from may
+// not have yet what the controller told this broker: it catches up first, or the leader
+// would be called outdated and wait for news that it has had.
 func (b *Broker) writeStates(ctx context.Context, proposals []controller.Proposal) ([]controller.Outcome, error) {
+	if err := b.client.CatchUp(ctx); err != nil {
+		return nil, err
+	}
 	outcomes := make([]controller.Outcome, len(proposals))
 	var written []znode.TopicPartition
 	for i := range proposals {

@@ -61,10 +61,15 @@ func (c *Controller) loadConfigs(ctx context.Context) error {
 
 // LearnTopics passes the configuration of topics on: that of a new topic is announced
 // to nobody. It needs no loop of the Controller: a LeaderAndIsr handler calls it for
-// topics that it has no replica of, so that none is led under the wrong strategy.
+// topics that it has no replica of, so that none is led under the wrong strategy. The
+// server of an ensemble that this broker talks to may be behind: it is made to catch up
+// with what the controller wrote before it gave the order.
 func (c *Controller) LearnTopics(ctx context.Context, names []string) error {
 	c.configs.mu.Lock()
 	defer c.configs.mu.Unlock()
+	if err := c.o.Client.CatchUp(ctx); err != nil {
+		return err
+	}
 	return c.passOn(ctx, znode.Topics, names...)
 }
 

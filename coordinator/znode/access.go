@@ -41,9 +41,9 @@ func (c *Client) exists(ctx context.Context, path string) (found bool, err error
 	return found, wrap("look for", path, err)
 }
 
-// catchUp makes the next read no older than now. A server of an ensemble may lag
+// CatchUp makes the next read no older than now. A server of an ensemble may lag
 // behind the write that just stood in our way.
-func (c *Client) catchUp(ctx context.Context) error {
+func (c *Client) CatchUp(ctx context.Context) error {
 	err := c.retry(ctx, func() error {
 		_, err := c.conn.Sync(c.path("/cluster"))
 		return err

@@ -35,7 +35,7 @@ func (c *Client) ClusterID(ctx context.Context) (string, error) {
 		content := encodeObject([]field{{"version", "1"}, {"id", base64.RawURLEncoding.EncodeToString(id[:])}}, nil)
 		err = c.createOnce(ctx, clusterIDPath, content)
 		if errors.Is(err, ErrExists) {
-			err = c.catchUp(ctx) // somebody else was first: theirs is the id
+			err = c.CatchUp(ctx) // somebody else was first: theirs is the id
 		}
 		if err != nil {
 			return "", err
@@ -109,7 +109,7 @@ func (c *Client) AllocateProducerIDs(ctx context.Context, broker BrokerID) (Prod
 			return next, nil
 		}
 		if errors.Is(err, ErrVersion) {
-			err = c.catchUp(ctx)
+			err = c.CatchUp(ctx)
 		}
 		if err != nil {
 			return ProducerIDBlock{}, err

@@ -62,7 +62,7 @@ func (c *Client) UpdateConfig(ctx context.Context, entity EntityType, name strin
 			_, err = c.setOnce(ctx, path, content, version)
 		}
 		if errors.Is(err, ErrVersion) || errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound) {
-			if err := c.catchUp(ctx); err != nil {
+			if err := c.CatchUp(ctx); err != nil {
 				return err
 			}
 			continue

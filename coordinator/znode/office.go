@@ -62,7 +62,7 @@ func (c *Client) ElectController(ctx context.Context, id BrokerID, now time.Time
 // electionOutcome reads who holds the office. That it is us, in this session,
 // is how an election whose answer was lost is recognised (C05).
 func (c *Client) electionOutcome(ctx context.Context, id BrokerID, session int64) (fence Fence, won bool, err error) {
-	if err := c.catchUp(ctx); err != nil {
+	if err := c.CatchUp(ctx); err != nil {
 		return Fence{}, false, err
 	}
 	holder, err := c.Controller(ctx)
