@@ -21,3 +21,9 @@ func sleep(d time.Duration) {
 	ts := unix.NsecToTimespec(int64(d))
 	_ = unix.Nanosleep(&ts, nil)
 }
+
+// sleepPolling is sleep that ends early when fd has one of the events.
+func sleepPolling(d time.Duration, fd int, events int16) {
+	ts := unix.NsecToTimespec(int64(d))
+	_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(fd), Events: events}}, &ts, nil)
+}
