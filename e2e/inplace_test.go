@@ -16,6 +16,7 @@ import (
 type bounded struct{ left atomic.Int64 }
 
 func (f *bounded) Next() (int64, bool)            { return 0, f.left.Load() > 0 }
+func (f *bounded) Due() (int64, bool)             { return f.Next() }
 func (f *bounded) Saturating() bool               { return true }
 func (f *bounded) Sent(_, _ int64, s driver.Send) { f.left.Add(-s.Wire) }
 func (f *bounded) Acked(driver.Ack)               {}

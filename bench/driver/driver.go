@@ -26,6 +26,8 @@ type Feed interface {
 	// when the producer should stop sending. On a saturating feed it returns at
 	// once.
 	Next() (due int64, ok bool)
+	// Due is Next of a feed that does not saturate, without the wait.
+	Due() (due int64, ok bool)
 	// Saturating is true when sends are due as fast as they are accepted.
 	Saturating() bool
 	// Sent says that the send due at due left at now.

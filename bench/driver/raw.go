@@ -131,7 +131,7 @@ func (r *raw) Produce(ctx context.Context, worker int, f Feed) (int64, error) {
 	case f.Saturating():
 		flying, err = p.saturate(f)
 	default:
-		flying, err = p.paced(f)
+		flying, err = p.paced(ctx, f)
 	}
 	if err != nil && ctx.Err() != nil {
 		err = nil // the caller asked to stop; unanswered says what was open
@@ -226,80 +226,6 @@ func (p *producer) settle(f Feed, fl *flight, now int64) error {
 	}
 	f.Acked(Ack{Due: fl.due, Sent: fl.sent, Now: now, Records: p.pool.records, Wire: fl.wire, Partition: fl.partition, Offset: offset})
 	p.inLen = copy(p.in, p.in[p.answer.size:p.inLen])
-	return nil
-}
-
-// paced sends from this goroutine and reads from another, so that an answer's
-// time is taken when it arrives and not when the next send is due.
-func (p *producer) paced(f Feed) (flying int, err error) {
-	flights := make(chan *flight, p.options.Load.InFlight)
-	free := make(chan *flight, p.options.Load.InFlight)
-	for range p.options.Load.InFlight {
-		free <- &flight{}
-	}
-	readErr := make(chan error, 1)
-	failed := make(chan struct{})
-	go func() {
-		err := p.settleAll(f, flights, free)
-		if err != nil {
-			close(failed)
-		}
-		readErr <- err
-	}()
-	err = p.sendPaced(f, flights, free, failed)
-	close(flights)
-	if err != nil {
-		_ = p.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the reader
-	}
-	readFailed := <-readErr
-	for range flights {
-		flying++
-	}
-	if readFailed != nil {
-		return flying + 1, readFailed // the one it waited for, too
-	}
-	return flying, err
-}
-
-func (p *producer) sendPaced(f Feed, flights, free chan *flight, failed chan struct{}) error {
-	bufs := make(net.Buffers, 0, 2)
-	var held int64
-	for {
-		due, ok := f.Next()
-		if !ok {
-			return nil
-		}
-		var fl *flight
-		select {
-		case fl = <-free:
-		default:
-			select {
-			case fl = <-free:
-				held = schedule.Now()
-			case <-failed:
-				return nil // the reader knows why
-			}
-		}
-		out := p.load(fl, due, bufs[:0])
-		fl.sent = schedule.Now()
-		f.Sent(due, fl.sent, Send{p.pool.records, fl.wire, held})
-		flights <- fl
-		if _, err := out.WriteTo(p.conn); err != nil {
-			return fmt.Errorf("write a produce request: %w", err)
-		}
-	}
-}
-
-func (p *producer) settleAll(f Feed, flights, free chan *flight) error {
-	for fl := range flights {
-		if err := p.fill(); err != nil {
-			return err
-		}
-		if err := p.settle(f, fl, schedule.Now()); err != nil {
-			return err
-		}
-		free <- fl
-	}
 	return nil
 }
 

@@ -43,21 +43,25 @@ func (f *feed) Next() (due int64, ok bool) {
 	if f.pacer == nil {
 		f.pacer = schedule.NewPacer()
 	}
-	for {
-		due = f.span.begin + int64(f.arrivals.Next())
-		if due >= f.span.end.Load() {
-			f.pacer.Close()
+	if due, ok = f.Due(); !ok {
+		f.pacer.Close()
+		return 0, false
+	}
+	f.pacer.Wait(due)
+	return due, true
+}
+
+// Due implements driver.Feed.
+func (f *feed) Due() (due int64, ok bool) {
+	for end := f.span.end.Load(); ; {
+		if due = f.span.begin + int64(f.arrivals.Next()); due >= end {
 			return 0, false
 		}
-		c := f.sending.at(due)
-		c.offered += f.records
-		now := schedule.Now()
-		if now >= f.span.end.Load() {
-			f.dropped += f.records // intended within the window, never sent
-			continue
+		f.sending.at(due).offered += f.records
+		if schedule.Now() < end {
+			return due, true
 		}
-		f.pacer.Wait(due)
-		return due, true
+		f.dropped += f.records // intended within the window, never sent
 	}
 }
 

@@ -268,17 +268,46 @@ func TestOwnLatenessLeavesOutTheTarget(t *testing.T) {
 }
 
 func TestCancelledPhaseEnds(t *testing.T) {
-	l := cellOf(t, "    workload: {driver: raw, target: memory, window: 1h, bytes: 1000GiB}\n")
+	for _, rate := range []string{"max", "1000/s"} {
+		l := cellOf(t, "    workload: {driver: raw, target: memory, rate: "+rate+", window: 1h, bytes: 1000GiB}\n")
+		s := open(t, l, memory(t))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		o, err := Produce(ctx, s, Options{Load: l, PerSecond: l.Rate.PerSecond, Probe: still{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !o.Ledger.Balanced() {
+			t.Errorf("rate %s: ledger %+v does not balance after a cancel", rate, o.Ledger)
+		}
+	}
+}
+
+// TestAnswersDoNotWaitForTheNextSend: the raw driver sends and takes answers in one
+// thread, and must not notice an answer only when the next send is due.
+func TestAnswersDoNotWaitForTheNextSend(t *testing.T) {
+	l := cellOf(t, "    workload: {driver: raw, target: memory, rate: 10/s, partitions: 1, producers: 1, window: 500ms, warmup: 0s}\n    client: {batch.records: 1}\n")
 	s := open(t, l, memory(t))
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	o, err := Produce(ctx, s, Options{Load: l, Probe: still{}})
+	o, err := Produce(t.Context(), s, Options{Load: l, PerSecond: l.Rate.PerSecond, Probe: still{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !o.Ledger.Balanced() {
-		t.Errorf("ledger %+v does not balance after a cancel", o.Ledger)
+	checkLedger(t, s, o)
+	if v := o.Window.ServiceNs; v == nil || v.Min >= 100e6 {
+		t.Errorf("service %+v: want an answer sooner than the next send, 100 ms later", v)
 	}
+}
+
+// TestPacedTakesAnswersWhileTheSocketIsFull: batches longer than a socket's buffers,
+// due faster than they go.
+func TestPacedTakesAnswersWhileTheSocketIsFull(t *testing.T) {
+	l := cellOf(t, "    workload: {driver: raw, target: memory, rate: 1M/s, record.size: 1KiB, partitions: 2, producers: 1, window: 200ms, warmup: 0s}\n    client: {batch.size: 8MiB}\n")
+	s := open(t, l, memory(t))
+	o, err := Produce(t.Context(), s, Options{Load: l, PerSecond: 20e6, Probe: still{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkLedger(t, s, o)
 }
 
 func BenchmarkRawAgainstMemory(b *testing.B) {
