@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tidemark/bench/result"
 	"tidemark/bench/schedule"
 	"tidemark/internal/loopback"
@@ -75,16 +77,28 @@ func acceptBlocking(l net.Listener) (*os.File, error) {
 		return nil, err
 	}
 	loopback.SetCongestion(conn, loopback.Unpaced)
-	f, err := conn.(*net.TCPConn).File() // in blocking mode
-	return f, errors.Join(err, conn.Close())
+	return blocking(conn.(*net.TCPConn))
+}
+
+// blocking takes a connection from the runtime's poller.
+func blocking(conn *net.TCPConn) (*os.File, error) {
+	fd, err := schedule.Detach(conn)
+	if err != nil {
+		return nil, err
+	}
+	// A file of a socket that does not block would be with the poller again.
+	if err := unix.SetNonblock(fd, false); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return os.NewFile(uintptr(fd), "loopback"), nil
 }
 
 // close ends the connection and waits for the far end.
 func (p *pair) close() error { return errors.Join(p.near.Close(), <-p.done) }
 
-// pingPong measures round trips. With a gap they are paced as a light load is,
-// and as the raw driver paces it: one goroutine sends when it is time, another
-// waits for the answers.
+// pingPong measures round trips. With a gap they are paced as a light load is, and
+// as the raw driver paces it: one thread sends when it is time and waits in the
+// kernel for the answer.
 func pingPong(gap time.Duration) func(string, time.Duration) (sampler, error) {
 	return func(_ string, each time.Duration) (sampler, error) {
 		p, err := connect(echo)
@@ -102,35 +116,21 @@ func pingPong(gap time.Duration) func(string, time.Duration) (sampler, error) {
 				return time.Since(began), err
 			}, p.close), nil
 		}
-		answered, ended := make(chan time.Time, 1), make(chan struct{})
-		go func() {
-			defer close(ended)
-			defer close(answered)
-			for {
-				if _, err := io.ReadFull(p.near, in); err != nil {
-					return // closed
-				}
-				answered <- time.Now()
-			}
-		}()
+		near, err := blocking(p.near)
+		if err != nil {
+			return sampler{}, err // both ends are closed
+		}
 		return timing(3*each, func() (time.Duration, error) {
 			pacer := schedule.NewPacer()
 			defer pacer.Close()
 			pacer.Wait(schedule.Now() + int64(gap))
 			began := time.Now()
-			if _, err := p.near.Write(out); err != nil {
+			if _, err := near.Write(out); err != nil {
 				return 0, err
 			}
-			at, ok := <-answered
-			if !ok {
-				return 0, io.ErrUnexpectedEOF
-			}
-			return at.Sub(began), nil
-		}, func() error {
-			err := p.close()
-			<-ended
-			return err
-		}), nil
+			_, err := io.ReadFull(near, in)
+			return time.Since(began), err
+		}, func() error { return errors.Join(near.Close(), <-p.done) }), nil
 	}
 }
 
