@@ -119,12 +119,18 @@ func dialStore(t *testing.T, r *rig) (conn *zk.Conn, path func(string) string) {
 	if i := strings.IndexByte(servers, '/'); i >= 0 {
 		servers, chroot = servers[:i], servers[i:]
 	}
-	conn, _, err := zk.Connect(strings.Split(servers, ","), 10*time.Second, zk.WithLogger(mute{}))
+	return dialServers(t, strings.Split(servers, ",")...), func(p string) string { return chroot + p }
+}
+
+// dialServers connects to one of some servers; closed when the test ends, or before.
+func dialServers(t *testing.T, servers ...string) *zk.Conn {
+	t.Helper()
+	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(mute{}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	return conn, func(p string) string { return chroot + p }
+	return conn
 }
 
 // mute is a logger of go-zookeeper.
