@@ -74,7 +74,12 @@ public final class Member {
     }
 
     private static void process(KafkaConsumer<byte[], byte[]> consumer) {
-        ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(200));
+        ConsumerRecords<byte[], byte[]> records;
+        try {
+            records = consumer.poll(Duration.ofMillis(200));
+        } catch (IllegalStateException taken) {
+            return; // KAFKA-20106: the partition is taken away as poll collects from it; who has it next reads on
+        }
         for (ConsumerRecord<byte[], byte[]> r : records) {
             System.out.println(r.partition() + " " + r.offset());
         }
