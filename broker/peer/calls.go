@@ -3,9 +3,12 @@ package peer
 import (
 	"context"
 	"hash/crc32"
+	"io"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tidemark/protocol/wire"
 )
 
 // fenceLanes is how many fences of one broker are under way at a time: each may
@@ -92,21 +95,22 @@ func (p *Pool) AddPartitionsToTxn(ctx context.Context, broker int32, r AddPartit
 	return ask(ctx, p, broker, purpose{kind: verifications}, EncodeAddPartitionsToTxn(r), kmsg.NewPtrAddPartitionsToTxnResponse(), DecodeAddPartitionsToTxnAnswer)
 }
 
-// Fetch fetches from the leader's broker, over the connection of that fetcher.
-// The caller releases the response.
-func (p *Pool) Fetch(ctx context.Context, leader int32, fetcher int, r FetchRequest) (*FetchResponse, error) {
-	resp := fetchResponses.Get().(*FetchResponse)
-	err := p.exchange(ctx, leader, purpose{fetches, fetcher}, p.o.FetchTimeout, exchange{
+// Fetch fetches from the leader's broker, over the connection of that fetcher. took is
+// called for each partition in the order of the response, as soon as all of it is here;
+// the partition and its records are gone when it returns. code is of the request as a
+// whole. After an error some partitions may have been told.
+func (p *Pool) Fetch(ctx context.Context, leader int32, fetcher int, r FetchRequest, took func(*FetchedPartition)) (code wire.ErrorCode, err error) {
+	in := incomings.Get().(*incoming)
+	defer in.release()
+	in.took = took
+	err = p.exchange(ctx, leader, purpose{fetches, fetcher}, p.o.FetchTimeout, exchange{
 		request: "Fetch", correlation: r.Correlation,
 		encode: func(to []byte, correlation int32) []byte {
 			return r.appendFrame(to, p.o.ClientID, correlation)
 		},
-		into:   &resp.frame,
-		decode: resp.parse,
+		take: func(from io.Reader, correlation int32) error {
+			return in.receive(from, p.o.MaxFrame, correlation)
+		},
 	})
-	if err != nil {
-		resp.Release()
-		return nil, err
-	}
-	return resp, nil
+	return in.code, err
 }

@@ -1,26 +1,14 @@
 package peer
 
 import (
-	"fmt"
+	"io"
 	"sync"
 
 	"tidemark/protocol/wire"
 	"tidemark/replication"
 )
 
-// FetchResponse is a leader's answer. It and the frame it was read into are
-// pooled: Release gives both back, and nothing of it may be touched afterwards,
-// the records least of all.
-type FetchResponse struct {
-	// ErrorCode is of the request as a whole; with one there are no partitions.
-	ErrorCode  wire.ErrorCode
-	ThrottleMs int32
-	Partitions []FetchedPartition
-
-	frame []byte
-}
-
-// FetchedPartition is the answer for one partition.
+// FetchedPartition is a leader's answer for one partition.
 type FetchedPartition struct {
 	TopicID   [16]byte
 	Index     int32
@@ -34,23 +22,36 @@ type FetchedPartition struct {
 	// CurrentLeader and CurrentLeaderEpoch name a newer leader; both −1 where
 	// there is none to name.
 	CurrentLeader, CurrentLeaderEpoch int32
-	// Records are batches, the last one perhaps cut off. They alias the frame.
+	// Records are batches, the last one perhaps cut off. They lie where they arrived.
 	Records []byte
 }
 
-var fetchResponses = sync.Pool{New: func() any { return new(FetchResponse) }}
+// incoming is a leader's answer on its way in. A partition is told as soon as it is
+// here and its memory then serves the next one: what is checked and appended is in the
+// processor's cache still, which a whole answer would not be. It is confined to one
+// goroutine, and pooled.
+type incoming struct {
+	stream
+	took func(*FetchedPartition)
+	code wire.ErrorCode
 
-// keepFrame is the largest frame that is kept for the next response.
-const keepFrame = 64 << 20
+	topics, partitions int // still to be read
+	topic              [16]byte
+	partition          FetchedPartition
+}
 
-// Release gives the response and its frame back.
-func (r *FetchResponse) Release() {
-	if cap(r.frame) > keepFrame {
-		r.frame = nil
+var incomings = sync.Pool{New: func() any { return new(incoming) }}
+
+// keepFetch is the most memory that is kept for the next answer.
+const keepFetch = 64 << 20
+
+func (in *incoming) release() {
+	b := in.buf
+	if cap(b) > keepFetch {
+		b = nil
 	}
-	clear(r.Partitions)
-	*r = FetchResponse{Partitions: r.Partitions[:0], frame: r.frame[:0]}
-	fetchResponses.Put(r)
+	*in = incoming{stream: stream{buf: b}}
+	incomings.Put(in)
 }
 
 // Sizes of the smallest topic, partition and aborted transaction on the wire,
@@ -61,7 +62,7 @@ const (
 	leastAborted   = 8 + 8 + 1
 )
 
-// parse reads the body of a response of version 17 and keeps slices of it.
+// receive reads a response frame of version 17 and tells its partitions.
 //
 //	throttle 4 | error code 2 | session id 4 |
 //	topics [id 16 | partitions [index 4 | error code 2 | high watermark 8 |
@@ -69,33 +70,85 @@ const (
 //	preferred replica 4 | records (compact bytes) |
 //	tags: 0 diverging epoch (epoch 4, end 8), 1 current leader (id 4, epoch 4)] | tags] |
 //	tags
-func (r *FetchResponse) parse(body []byte) error {
-	in := wire.Reader{Src: body, Flexible: true}
-	r.ThrottleMs, r.ErrorCode = in.Int32(), wire.ErrorCode(in.Int16())
-	in.Int32()
-	for topics := in.Array(leastTopic); topics > 0 && !in.Bad; topics-- {
-		id := in.UUID()
-		for partitions := in.Array(leastPartition); partitions > 0 && !in.Bad; partitions-- {
-			r.Partitions = append(r.Partitions, FetchedPartition{TopicID: id})
-			r.Partitions[len(r.Partitions)-1].parse(&in)
+func (in *incoming) receive(from io.Reader, max, correlation int32) error {
+	if err := in.open(from, max); err != nil {
+		return err
+	}
+	var got int32
+	if err := in.parse(func(r *wire.Reader) { got = r.Int32(); r.Tags(nil) }); err != nil {
+		return err
+	}
+	if err := answers(got, correlation); err != nil {
+		return err
+	}
+	return in.body()
+}
+
+func (in *incoming) body() error {
+	if err := in.parse(in.head); err != nil {
+		return err
+	}
+	for ; in.topics > 0; in.topics-- {
+		if err := in.parse(in.beginTopic); err != nil {
+			return err
 		}
-		in.Tags(nil)
+		for ; in.partitions > 0; in.partitions-- {
+			if err := in.tell(); err != nil {
+				return err
+			}
+		}
+		if err := in.parse(skipTags); err != nil {
+			return err
+		}
 	}
-	in.Tags(nil)
-	if in.Bad {
-		return fmt.Errorf("%w: answer to Fetch", ErrMalformed)
+	if err := in.parse(skipTags); err != nil {
+		return err
 	}
+	return in.end()
+}
+
+func (in *incoming) head(r *wire.Reader) {
+	r.Int32()
+	in.code = wire.ErrorCode(r.Int16())
+	r.Int32()
+	in.topics = r.Array(leastTopic)
+}
+
+func (in *incoming) beginTopic(r *wire.Reader) {
+	in.topic, in.partitions = r.UUID(), r.Array(leastPartition)
+}
+
+func skipTags(r *wire.Reader) { r.Tags(nil) }
+
+// behindRecords is what is read together with a partition's records: its tags, and
+// where the next one has its length.
+const behindRecords = 64
+
+// tell reads a partition, all of its records at once, and tells it.
+func (in *incoming) tell() error {
+	p := &in.partition
+	*p = FetchedPartition{TopicID: in.topic}
+	records := 0
+	head, err := in.look(func(r *wire.Reader) { p.parseHead(r); records = max(0, r.Length()) })
+	if err != nil {
+		return err
+	}
+	if records > in.unread()-head {
+		return errAnswer
+	}
+	if err := in.fill(head + records + behindRecords); err != nil {
+		return err
+	}
+	if err := in.parse(p.parse); err != nil {
+		return err
+	}
+	in.took(p)
 	return nil
 }
 
+// parse reads the partition and keeps a slice of its records.
 func (p *FetchedPartition) parse(in *wire.Reader) {
-	p.Index, p.ErrorCode = in.Int32(), wire.ErrorCode(in.Int16())
-	p.HighWatermark, p.LastStableOffset, p.LogStartOffset = in.Int64(), in.Int64(), in.Int64()
-	for aborted := in.Array(leastAborted); aborted > 0 && !in.Bad; aborted-- {
-		in.Take(8 + 8)
-		in.Tags(nil)
-	}
-	in.Int32()
+	p.parseHead(in)
 	p.Records = in.Bytes()
 	p.DivergingEpoch, p.DivergingEnd = replication.NoEpoch, replication.NoOffset
 	p.CurrentLeader, p.CurrentLeaderEpoch = replication.NoBroker, replication.NoEpoch
@@ -111,4 +164,15 @@ func (p *FetchedPartition) parse(in *wire.Reader) {
 		value.Tags(nil)
 		in.Bad = in.Bad || value.Bad
 	})
+}
+
+// parseHead reads what precedes the records.
+func (p *FetchedPartition) parseHead(in *wire.Reader) {
+	p.Index, p.ErrorCode = in.Int32(), wire.ErrorCode(in.Int16())
+	p.HighWatermark, p.LastStableOffset, p.LogStartOffset = in.Int64(), in.Int64(), in.Int64()
+	for aborted := in.Array(leastAborted); aborted > 0 && !in.Bad; aborted-- {
+		in.Take(8 + 8)
+		in.Tags(nil)
+	}
+	in.Int32()
 }

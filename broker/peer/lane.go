@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -33,10 +34,10 @@ type exchange struct {
 	correlation int32
 	// encode appends the frame of the request.
 	encode func(to []byte, correlation int32) []byte
-	// into is the memory that the answer is read into; nil is the lane's own.
-	into *[]byte
-	// decode takes the body of the answer, which lies in that memory.
+	// decode takes the body of the answer, which lies in the lane's memory.
 	decode func(body []byte) error
+	// take, where it is set, reads the whole answer itself, in place of decode.
+	take func(from io.Reader, correlation int32) error
 }
 
 // keepBytes is the largest buffer that a lane keeps for its next exchange.
@@ -180,31 +181,38 @@ func (l *lane) converse(ctx context.Context, x exchange) (sent bool, err error) 
 	if err != nil {
 		return n > 0, err
 	}
-	into := x.into
-	if into == nil {
-		into = &l.in
+	if x.take != nil {
+		return true, x.take(conn, l.correlation)
 	}
-	body, err := l.receive(into)
+	body, err := l.receive()
 	if err != nil {
 		return true, err
 	}
 	return true, x.decode(body)
 }
 
-// receive reads a response frame into the given memory and returns its body.
-func (l *lane) receive(into *[]byte) ([]byte, error) {
-	frame, err := wire.ReadFrame(l.conn, l.o.MaxFrame, (*into)[:0])
-	*into = frame
+// receive reads a response frame and returns its body.
+func (l *lane) receive() (body []byte, err error) {
+	l.in, err = wire.ReadFrame(l.conn, l.o.MaxFrame, l.in[:0])
 	if err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
-	r := wire.Reader{Src: frame, Flexible: true}
-	if got := r.Int32(); got != l.correlation && !r.Bad {
-		return nil, fmt.Errorf("%w: response %d to request %d", ErrMalformed, got, l.correlation)
+	r := wire.Reader{Src: l.in, Flexible: true}
+	got := r.Int32()
+	if err := answers(got, l.correlation); err != nil && !r.Bad {
+		return nil, err
 	}
 	r.Tags(nil)
 	if r.Bad {
 		return nil, fmt.Errorf("%w: header of a response", ErrMalformed)
 	}
 	return r.Src, nil
+}
+
+// answers says whether a response is to the request.
+func answers(response, request int32) error {
+	if response == request {
+		return nil
+	}
+	return fmt.Errorf("%w: response %d to request %d", ErrMalformed, response, request)
 }

@@ -128,16 +128,17 @@ func TestFetchOverAConnection(t *testing.T) {
 	})
 	p := newTestPool(t, Options{}, fake)
 	for range 3 {
-		resp, err := p.Fetch(background, 2, 0, FetchRequest{ReplicaID: 1, Partitions: []FetchPartition{{TopicID: [16]byte{4}, Index: 5}}})
+		var got []FetchedPartition
+		_, err := p.Fetch(background, 2, 0, FetchRequest{ReplicaID: 1, Partitions: []FetchPartition{{TopicID: [16]byte{4}, Index: 5}}},
+			func(a *FetchedPartition) { got = append(got, *a) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := []FetchedPartition{{TopicID: [16]byte{4}, Index: 5, ErrorCode: wire.FencedLeaderEpoch, HighWatermark: 6, LastStableOffset: 7, LogStartOffset: 8,
 			DivergingEpoch: 9, DivergingEnd: 10, CurrentLeader: -1, CurrentLeaderEpoch: -1}}
-		if diff := cmp.Diff(want, resp.Partitions, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("partitions differ (-want +got):\n%s", diff)
 		}
-		resp.Release()
 	}
 }
 
@@ -156,26 +157,23 @@ func TestSlowFetchHoldsUpNobody(t *testing.T) {
 	p := newTestPool(t, Options{}, fake)
 	slow := make(chan error, 1)
 	go func() {
-		resp, err := p.Fetch(background, 2, 0, FetchRequest{})
-		if err == nil {
-			resp.Release()
-		}
+		_, err := p.Fetch(background, 2, 0, FetchRequest{}, ignore)
 		slow <- err
 	}()
 	await(t, func() bool { return fake.connections() == 1 })
 	if _, err := p.UpdateMetadata(background, 2, UpdateMetadata{}); err != nil {
 		t.Errorf("the controller's word behind a slow fetch: %v", err)
 	}
-	resp, err := p.Fetch(background, 2, 1, FetchRequest{})
-	if err != nil {
+	if _, err := p.Fetch(background, 2, 1, FetchRequest{}, ignore); err != nil {
 		t.Fatalf("another fetcher behind a slow fetch: %v", err)
 	}
-	resp.Release()
 	close(release)
 	if err := <-slow; err != nil {
 		t.Error(err)
 	}
 }
+
+func ignore(*FetchedPartition) {}
 
 func (f *fakeBroker) connections() int {
 	f.mu.Lock()
@@ -456,7 +454,7 @@ func TestWhatEndsACall(t *testing.T) {
 func TestClosed(t *testing.T) {
 	fake := newFake(t, 2, obey)
 	p := newTestPool(t, Options{}, fake)
-	if _, err := p.Fetch(background, 3, 0, FetchRequest{}); !errors.Is(err, ErrUnknownBroker) || err.Error() != "Fetch to broker 3: no such live broker" {
+	if _, err := p.Fetch(background, 3, 0, FetchRequest{}, ignore); !errors.Is(err, ErrUnknownBroker) || err.Error() != "Fetch to broker 3: no such live broker" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := p.UpdateMetadata(background, 2, UpdateMetadata{}); err != nil {

@@ -400,7 +400,7 @@ type link struct {
 
 var errCut = errors.New("the line is cut")
 
-func (l link) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest) (*peer.FetchResponse, error) {
+func (l link) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest, took func(*peer.FetchedPartition)) (wire.ErrorCode, error) {
 	deadline := time.Now().Add(time.Duration(r.MaxWaitMs) * time.Millisecond)
 	told := make([]ReplicaAnswer, len(r.Partitions))
 	asked := false
@@ -410,20 +410,24 @@ func (l link) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchReques
 		m, up := n.Manager, n.up && l.c.nodes[l.from].life == l.life
 		l.c.mu.Unlock()
 		if cut || !up {
-			return nil, errCut
+			return wire.None, errCut
 		}
 		if !asked && delay > 0 {
 			time.Sleep(delay)
 		}
-		resp, news := &peer.FetchResponse{}, false
+		var answers []peer.FetchedPartition
+		news := false
 		for i := range r.Partitions {
 			a, ready := l.answer(m, &r, &r.Partitions[i], &told[i], asked)
-			resp.Partitions = append(resp.Partitions, a)
+			answers = append(answers, a)
 			news = news || ready
 		}
 		asked = true
 		if news || !time.Now().Before(deadline) || ctx.Err() != nil {
-			return resp, ctx.Err()
+			for i := range answers {
+				took(&answers[i])
+			}
+			return wire.None, ctx.Err()
 		}
 		time.Sleep(time.Millisecond)
 	}

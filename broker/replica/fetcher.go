@@ -1,13 +1,13 @@
 package replica
 
 import (
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"tidemark/broker/peer"
 	"tidemark/internal/trace"
+	"tidemark/protocol/wire"
 )
 
 // fetcher asks one leader for many partitions, one request at a time, in turn: who
@@ -22,9 +22,12 @@ type fetcher struct {
 	list  []*asked // guarded by mu, as their fields are
 	moved []*asked // room for rotate
 
-	// Of the goroutine alone: the request, and whose answers are to come.
+	// Of the goroutine alone: the request, and whose answers are to come; the first
+	// told of them came. got: some had records.
 	request peer.FetchRequest
 	turn    []turn
+	told    int
+	got     bool
 }
 
 // asked is a partition's place in a fetcher. Its fields are guarded by the fetcher's
@@ -109,13 +112,12 @@ func (a *asked) state() string {
 
 // run asks until the fetchers are closed.
 func (f *fetcher) run() {
+	took := f.took
 	for f.next() {
-		response, err := f.leaders.Fetch(f.ctx, f.leader, f.index, f.request)
+		f.told, f.got = 0, false
+		code, err := f.leaders.Fetch(f.ctx, f.leader, f.index, f.request, took)
 		if f.ctx.Err() == nil {
-			f.took(response, err)
-		}
-		if response != nil {
-			response.Release()
+			f.ended(code, err)
 		}
 	}
 }
@@ -203,37 +205,46 @@ func (f *fetcher) pause(d time.Duration) {
 	}
 }
 
-// took tells the answers, which come in the order of the questions.
-func (f *fetcher) took(r *peer.FetchResponse, err error) {
-	if err == nil && r.ErrorCode != 0 {
-		err = errors.New(r.ErrorCode.String())
-	}
-	if err != nil {
-		for i := range f.turn {
-			f.failed(f.turn[i].asked, err.Error())
-		}
+// took tells the next answer; they come in the order of the questions.
+func (f *fetcher) took(a *peer.FetchedPartition) {
+	if f.ctx.Err() != nil {
 		return
 	}
-	got := false
-	for i, next := 0, 0; i < len(f.turn); i++ {
-		q := &f.request.Partitions[i]
-		if next == len(r.Partitions) || r.Partitions[next].TopicID != q.TopicID || r.Partitions[next].Index != q.Index {
-			f.failed(f.turn[i].asked, "the leader left it out")
+	for ; f.told < len(f.turn); f.told++ {
+		t, q := &f.turn[f.told], &f.request.Partitions[f.told]
+		if a.TopicID != q.TopicID || a.Index != q.Index {
+			f.failed(t.asked, leftOut)
 			continue
 		}
-		a := &r.Partitions[next]
-		next++
-		if quota := f.turn[i].asked.p.fetchQuota(); quota != nil {
+		f.told++
+		if quota := t.asked.p.fetchQuota(); quota != nil {
 			quota.note(int64(len(a.Records)))
 		}
-		if failure := f.turn[i].asked.p.fetched(f.turn[i].generation, f.turn[i].request, q, a); failure != "" {
-			f.failed(f.turn[i].asked, failure)
-			continue
+		if failure := t.asked.p.fetched(t.generation, t.request, q, a); failure != "" {
+			f.failed(t.asked, failure)
+			return
 		}
-		f.succeeded(&f.turn[i], len(a.Records) > 0)
-		got = got || len(a.Records) > 0
+		f.succeeded(t, len(a.Records) > 0)
+		f.got = f.got || len(a.Records) > 0
+		return
 	}
-	if got {
+}
+
+const leftOut = "the leader left it out"
+
+// ended tells those that got no answer, and whose turn is next.
+func (f *fetcher) ended(code wire.ErrorCode, err error) {
+	why := leftOut
+	switch {
+	case err != nil:
+		why = err.Error()
+	case code != wire.None:
+		why = code.String()
+	}
+	for _, t := range f.turn[f.told:] {
+		f.failed(t.asked, why)
+	}
+	if f.got {
 		f.rotate()
 	}
 }

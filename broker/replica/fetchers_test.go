@@ -21,33 +21,35 @@ import (
 
 // leaders answers fetches as a test wants.
 type leaders struct {
-	answer func(leader int32, r *peer.FetchRequest) *peer.FetchResponse
+	answer func(leader int32, r *peer.FetchRequest) []peer.FetchedPartition
 
 	mu    sync.Mutex
 	asked []string // leader:partition, in order
 }
 
-func (l *leaders) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest) (*peer.FetchResponse, error) {
+func (l *leaders) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest, took func(*peer.FetchedPartition)) (wire.ErrorCode, error) {
 	l.mu.Lock()
 	for _, q := range r.Partitions {
 		l.asked = append(l.asked, fmt.Sprintf("%d:%d", leader, q.Index))
 	}
 	l.mu.Unlock()
-	resp := l.answer(leader, &r)
+	parts := l.answer(leader, &r)
 	select {
 	case <-ctx.Done():
 	case <-time.After(time.Millisecond):
 	}
-	return resp, nil
+	for i := range parts {
+		took(&parts[i])
+	}
+	return wire.None, nil
 }
 
 // nothing answers every partition without records.
-func nothing(r *peer.FetchRequest) *peer.FetchResponse {
-	resp := &peer.FetchResponse{}
+func nothing(r *peer.FetchRequest) (parts []peer.FetchedPartition) {
 	for _, q := range r.Partitions {
-		resp.Partitions = append(resp.Partitions, peer.FetchedPartition{TopicID: q.TopicID, Index: q.Index, DivergingEpoch: replication.NoEpoch, DivergingEnd: replication.NoOffset})
+		parts = append(parts, peer.FetchedPartition{TopicID: q.TopicID, Index: q.Index, DivergingEpoch: replication.NoEpoch, DivergingEnd: replication.NoOffset})
 	}
-	return resp
+	return parts
 }
 
 // ledBy is a batch as the leader of epoch 1 has it at that offset.
@@ -95,10 +97,10 @@ func eventually(t *testing.T, what string, so func() bool) {
 // TestFetchersTakeTurns: where a response has room for one partition only, every
 // partition gets its turn.
 func TestFetchersTakeTurns(t *testing.T) {
-	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
-		resp := nothing(r)
-		resp.Partitions[0].Records = ledBy(r.Partitions[0].FetchOffset)
-		return resp
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) []peer.FetchedPartition {
+		parts := nothing(r)
+		parts[0].Records = ledBy(r.Partitions[0].FetchOffset)
+		return parts
 	}}
 	h := followerHost(t, vfs.NewMem(), l, 10, nil)
 	eventually(t, "five records in each of ten partitions", func() bool {
@@ -121,7 +123,7 @@ func TestFetchersTakeTurns(t *testing.T) {
 
 // TestFetcherMoves: once another leader is named, the former is asked no more.
 func TestFetcherMoves(t *testing.T) {
-	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse { return nothing(r) }}
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) []peer.FetchedPartition { return nothing(r) }}
 	h := followerHost(t, vfs.NewMem(), l, 2, nil)
 	asked := func(what string) bool {
 		l.mu.Lock()
@@ -149,16 +151,16 @@ func TestFetcherMoves(t *testing.T) {
 // what comes next is.
 func TestCorruptBatchIsFetchedAgain(t *testing.T) {
 	answers := 0
-	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
-		resp := nothing(r)
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) []peer.FetchedPartition {
+		parts := nothing(r)
 		if r.Partitions[0].FetchOffset > 0 {
-			return resp
+			return parts
 		}
-		resp.Partitions[0].Records = ledBy(0)
+		parts[0].Records = ledBy(0)
 		if answers++; answers < 4 {
-			resp.Partitions[0].Records[len(resp.Partitions[0].Records)-1]++
+			parts[0].Records[len(parts[0].Records)-1]++
 		}
-		return resp
+		return parts
 	}}
 	h := followerHost(t, vfs.NewMem(), l, 1, nil)
 	p := h.Partition("t", 0)
@@ -179,14 +181,14 @@ func TestUnsyncedTailBlocksNobody(t *testing.T) {
 		}
 		return nil
 	})
-	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
-		resp := nothing(r)
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) []peer.FetchedPartition {
+		parts := nothing(r)
 		for i, q := range r.Partitions {
 			if q.FetchOffset < 20 {
-				resp.Partitions[i].Records = ledBy(q.FetchOffset)
+				parts[i].Records = ledBy(q.FetchOffset)
 			}
 		}
-		return resp
+		return parts
 	}}
 	h := followerHost(t, fs, l, 3, func(h *host) { h.set("t", func(c *TopicConfig) { c.Flush = FlushGroup }) })
 	eventually(t, "the other partitions", func() bool {
@@ -202,12 +204,12 @@ func TestUnsyncedTailBlocksNobody(t *testing.T) {
 // TestFollowerThrottle: a throttled follower fetches no faster than the rate; others do.
 func TestFollowerThrottle(t *testing.T) {
 	size := int64(len(ledBy(0)))
-	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
-		resp := nothing(r)
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) []peer.FetchedPartition {
+		parts := nothing(r)
 		for i, q := range r.Partitions {
-			resp.Partitions[i].Records = ledBy(q.FetchOffset)
+			parts[i].Records = ledBy(q.FetchOffset)
 		}
-		return resp
+		return parts
 	}}
 	h := followerHost(t, vfs.NewMem(), l, 2, func(h *host) {
 		h.o.ThrottleRates = func() Rates { return Rates{Follower: size} } // A record a second.
@@ -223,9 +225,9 @@ func TestFollowerThrottle(t *testing.T) {
 // TestDivergingFollower: an answer that says where the logs part cuts the log, and the
 // checkpoints that say more are lowered at once.
 func TestDivergingFollower(t *testing.T) {
-	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
-		resp := nothing(r)
-		q, a := &r.Partitions[0], &resp.Partitions[0]
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) []peer.FetchedPartition {
+		parts := nothing(r)
+		q, a := &r.Partitions[0], &parts[0]
 		switch {
 		case q.LeaderEpoch == 1 && q.FetchOffset < 5:
 			a.Records, a.HighWatermark = ledBy(q.FetchOffset), q.FetchOffset+1
@@ -234,7 +236,7 @@ func TestDivergingFollower(t *testing.T) {
 		case q.LeaderEpoch == 2:
 			a.ErrorCode = wire.NotLeaderOrFollower
 		}
-		return resp
+		return parts
 	}}
 	h := followerHost(t, vfs.NewMem(), l, 1, nil)
 	p := h.Partition("t", 0)
@@ -262,12 +264,12 @@ func TestFollowingAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	block := make(chan struct{})
-	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse { <-block; return nothing(r) }}
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) []peer.FetchedPartition { <-block; return nothing(r) }}
 	h := followerHost(t, vfs.OS{}, l, 1, func(h *host) { h.o.Dirs = []string{t.TempDir()} })
 	defer close(block)
 	p := h.Partition("t", 0)
 	q := peer.FetchPartition{TopicID: [16]byte{1}, LeaderEpoch: 1}
-	a := nothing(&peer.FetchRequest{Partitions: []peer.FetchPartition{q}}).Partitions[0]
+	a := nothing(&peer.FetchRequest{Partitions: []peer.FetchPartition{q}})[0]
 	batch := ledBy(0)
 	one := func() {
 		q.FetchOffset = p.LogEndOffset()
@@ -289,14 +291,14 @@ func TestFollowingAllocatesNothing(t *testing.T) {
 // drops what it does not know committed, and asks without comparing epochs.
 func TestTruncationByHighWatermark(t *testing.T) {
 	var compared atomic.Bool
-	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
-		resp := nothing(r)
-		q, a := &r.Partitions[0], &resp.Partitions[0]
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) []peer.FetchedPartition {
+		parts := nothing(r)
+		q, a := &r.Partitions[0], &parts[0]
 		compared.Store(compared.Load() || q.LastFetchedEpoch != replication.NoEpoch)
 		if q.LeaderEpoch == 1 && q.FetchOffset < 5 {
 			a.Records, a.HighWatermark = ledBy(q.FetchOffset), 3
 		}
-		return resp
+		return parts
 	}}
 	h := followerHost(t, vfs.NewMem(), l, 1, func(h *host) { h.o.Truncation = replication.ByHighWatermark })
 	p := h.Partition("t", 0)
@@ -316,14 +318,14 @@ func TestTruncationByHighWatermark(t *testing.T) {
 
 // TestFollowerWakes: who waits at a follower looks again when its high watermark moves.
 func TestFollowerWakes(t *testing.T) {
-	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) *peer.FetchResponse {
-		resp := nothing(r)
+	l := &leaders{answer: func(_ int32, r *peer.FetchRequest) []peer.FetchedPartition {
+		parts := nothing(r)
 		if q := &r.Partitions[0]; q.FetchOffset < 3 {
-			resp.Partitions[0].Records = ledBy(q.FetchOffset)
+			parts[0].Records = ledBy(q.FetchOffset)
 		} else {
-			resp.Partitions[0].HighWatermark = 3
+			parts[0].HighWatermark = 3
 		}
-		return resp
+		return parts
 	}}
 	h := followerHost(t, vfs.NewMem(), l, 1, nil)
 	watches := purgatory.New(clock.Real{})

@@ -18,6 +18,7 @@ import (
 	"tidemark/internal/golden"
 	"tidemark/internal/trace"
 	"tidemark/internal/vfs"
+	"tidemark/protocol/wire"
 	"tidemark/replication"
 )
 
@@ -81,11 +82,11 @@ type steppedLink struct {
 	from int32
 }
 
-func (l steppedLink) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest) (*peer.FetchResponse, error) {
+func (l steppedLink) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest, took func(*peer.FetchedPartition)) (wire.ErrorCode, error) {
 	l.c.came[l.from] <- struct{}{}
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return wire.None, ctx.Err()
 	case <-l.c.turn[l.from]:
 	}
 	q := &r.Partitions[0]
@@ -94,7 +95,8 @@ func (l steppedLink) Fetch(ctx context.Context, leader int32, _ int, r peer.Fetc
 	told := p.FetchAsReplica(&f)
 	a, _ := link{}.answer(l.c.managers[leader], &r, q, &told, true)
 	p.TraceAnswer(&f, a.HighWatermark, int64(len(a.Records)), "")
-	return &peer.FetchResponse{Partitions: []peer.FetchedPartition{a}}, nil
+	took(&a)
+	return wire.None, nil
 }
 
 // merged are the events of all in their order: the time of an event is its number among
