@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -38,9 +39,13 @@ type pair struct {
 	done chan error
 }
 
+// unpaced is how broker and driver make their connections, too.
+var unpaced = loopback.Control(loopback.Unpaced)
+
 // connect starts far at the other end of a new connection.
 func connect(far func(*os.File) error) (*pair, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	of, to := net.ListenConfig{Control: unpaced}, net.Dialer{Control: unpaced}
+	l, err := of.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +63,10 @@ func connect(far func(*os.File) error) (*pair, error) {
 		err = far(f)
 		p.done <- errors.Join(err, f.Close())
 	}()
-	conn, err := net.Dial("tcp", l.Addr().String())
+	conn, err := to.Dial("tcp", l.Addr().String())
 	if err != nil {
 		return nil, err
 	}
-	loopback.SetCongestion(conn, loopback.Unpaced)
 	if err := <-accepted; err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -76,7 +80,6 @@ func acceptBlocking(l net.Listener) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	loopback.SetCongestion(conn, loopback.Unpaced)
 	return blocking(conn.(*net.TCPConn))
 }
 

@@ -77,12 +77,11 @@ func (r *raw) Close() error { return r.admin.close() }
 
 // dial connects to the leader of a partition.
 func (r *raw) dial(ctx context.Context, partition int32) (net.Conn, error) {
-	d := net.Dialer{Timeout: 5 * time.Second}
+	d := net.Dialer{Timeout: 5 * time.Second, Control: loopback.Control(loopback.Unpaced)} // the driver must not be what paces
 	conn, err := d.DialContext(ctx, "tcp", r.leaders[partition])
 	if err != nil {
 		return nil, fmt.Errorf("connect to the leader: %w", err)
 	}
-	loopback.SetCongestion(conn, loopback.Unpaced) // the driver must not be what paces
 	return conn, nil
 }
 

@@ -150,7 +150,7 @@ func newMemoryServerCommand(app *App) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			l, err := net.Listen("tcp", listen)
+			l, err := memserver.Listen(c.Context(), listen)
 			if err != nil {
 				return fmt.Errorf("memory server: %w", err)
 			}

@@ -22,6 +22,12 @@ import (
 // maxFrame bounds a request.
 const maxFrame = 128 << 20
 
+// Listen opens a listener for Serve and Run, whose connections are made as a broker's.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	of := net.ListenConfig{Control: loopback.Control(loopback.Unpaced)}
+	return of.Listen(ctx, "tcp", address)
+}
+
 // Server serves one listener until Close.
 type Server struct {
 	listener net.Listener
@@ -75,7 +81,6 @@ func (s *Server) accept() {
 		if err != nil {
 			return // closed
 		}
-		loopback.SetCongestion(conn, loopback.Unpaced) // as a broker does
 		s.mu.Lock()
 		if s.closed {
 			s.mu.Unlock()

@@ -7,8 +7,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"tidemark/internal/loopback"
 )
 
 // conn is one connection through the mesh. Its flows are the pumps out, from the
@@ -27,7 +25,6 @@ type conn struct {
 }
 
 func newConn(m *Mesh, opener *net.TCPConn, f Flow, seed uint64) *conn {
-	loopback.SetCongestion(opener, loopback.Unpaced)
 	c := &conn{mesh: m, flow: f, opener: opener, done: make(chan struct{})}
 	c.out, c.back = newPump(opener, seed, c.done), newPump(nil, seed+1, c.done)
 	return c
@@ -194,7 +191,7 @@ const dialWithin = 10 * time.Second
 // dial connects to the target, from the opener's address.
 func (c *conn) dial() bool {
 	from := c.opener.RemoteAddr().(*net.TCPAddr)
-	d := net.Dialer{Timeout: dialWithin, LocalAddr: &net.TCPAddr{IP: from.IP}}
+	d := net.Dialer{Timeout: dialWithin, LocalAddr: &net.TCPAddr{IP: from.IP}, Control: unpaced}
 	s, err := d.DialContext(c.mesh.ctx, "tcp", c.mesh.target(c.flow))
 	if err != nil {
 		return false
@@ -205,7 +202,6 @@ func (c *conn) dial() bool {
 		reset(s.(*net.TCPConn))
 		return false
 	}
-	loopback.SetCongestion(s, loopback.Unpaced)
 	c.target = s.(*net.TCPConn)
 	c.out.connect(c.opener, c.target)
 	c.back.connect(c.target, c.opener)

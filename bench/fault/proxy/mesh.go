@@ -11,7 +11,12 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"tidemark/internal/loopback"
 )
+
+// unpaced is how brokers make their connections: the mesh must not be what paces.
+var unpaced = loopback.Control(loopback.Unpaced)
 
 // Mesh is a set of listeners and the rules between the names behind them. It is safe
 // for concurrent use.
@@ -46,7 +51,8 @@ func New(seed uint64) *Mesh {
 // way to the name to, whose address Target sets. who tells where a connection comes
 // from by its remote address.
 func (m *Mesh) Listen(address string, to Name, who func(netip.Addr) Name) (net.Addr, error) {
-	l, err := net.Listen("tcp", address)
+	of := net.ListenConfig{Control: unpaced}
+	l, err := of.Listen(m.ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("mesh: listener for %s: %w", to, err)
 	}
