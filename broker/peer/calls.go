@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"time"
@@ -97,13 +98,13 @@ func (p *Pool) AddPartitionsToTxn(ctx context.Context, broker int32, r AddPartit
 
 // Fetch fetches from the leader's broker, over the connection of that fetcher. took is
 // called for each partition in the order of the response, as soon as all of it is here;
-// the partition and its records are gone when it returns. code is of the request as a
-// whole. After an error some partitions may have been told.
-func (p *Pool) Fetch(ctx context.Context, leader int32, fetcher int, r FetchRequest, took func(*FetchedPartition)) (code wire.ErrorCode, err error) {
+// the partition and its records are gone when it returns. After an error, which may be the
+// leader's of the request as a whole, some partitions may have been told.
+func (p *Pool) Fetch(ctx context.Context, leader int32, fetcher int, r FetchRequest, took func(*FetchedPartition)) error {
 	in := incomings.Get().(*incoming)
 	defer in.release()
 	in.took = took
-	err = p.exchange(ctx, leader, purpose{fetches, fetcher}, p.o.FetchTimeout, exchange{
+	err := p.exchange(ctx, leader, purpose{fetches, fetcher}, p.o.FetchTimeout, exchange{
 		request: "Fetch", correlation: r.Correlation,
 		encode: func(to []byte, correlation int32) []byte {
 			return r.appendFrame(to, p.o.ClientID, correlation)
@@ -112,5 +113,8 @@ func (p *Pool) Fetch(ctx context.Context, leader int32, fetcher int, r FetchRequ
 			return in.receive(from, p.o.MaxFrame, correlation)
 		},
 	})
-	return in.code, err
+	if err == nil && in.code != wire.None {
+		err = fmt.Errorf("the leader answers %v", in.code)
+	}
+	return err
 }

@@ -33,7 +33,7 @@ func TestFetchCopiesNoRecords(t *testing.T) {
 
 func fetch(t testing.TB, p *Pool) {
 	n := 0
-	_, err := p.Fetch(background, 2, 0, FetchRequest{Partitions: make([]FetchPartition, 1)}, func(a *FetchedPartition) { n += len(a.Records) })
+	err := p.Fetch(background, 2, 0, FetchRequest{Partitions: make([]FetchPartition, 1)}, func(a *FetchedPartition) { n += len(a.Records) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func TestFetchOverAConnection(t *testing.T) {
 	p := newTestPool(t, Options{}, fake)
 	for range 3 {
 		var got []FetchedPartition
-		_, err := p.Fetch(background, 2, 0, FetchRequest{ReplicaID: 1, Partitions: []FetchPartition{{TopicID: [16]byte{4}, Index: 5}}},
+		err := p.Fetch(background, 2, 0, FetchRequest{ReplicaID: 1, Partitions: []FetchPartition{{TopicID: [16]byte{4}, Index: 5}}},
 			func(a *FetchedPartition) { got = append(got, *a) })
 		if err != nil {
 			t.Fatal(err)
@@ -157,14 +157,14 @@ func TestSlowFetchHoldsUpNobody(t *testing.T) {
 	p := newTestPool(t, Options{}, fake)
 	slow := make(chan error, 1)
 	go func() {
-		_, err := p.Fetch(background, 2, 0, FetchRequest{}, ignore)
+		err := p.Fetch(background, 2, 0, FetchRequest{}, ignore)
 		slow <- err
 	}()
 	await(t, func() bool { return fake.connections() == 1 })
 	if _, err := p.UpdateMetadata(background, 2, UpdateMetadata{}); err != nil {
 		t.Errorf("the controller's word behind a slow fetch: %v", err)
 	}
-	if _, err := p.Fetch(background, 2, 1, FetchRequest{}, ignore); err != nil {
+	if err := p.Fetch(background, 2, 1, FetchRequest{}, ignore); err != nil {
 		t.Fatalf("another fetcher behind a slow fetch: %v", err)
 	}
 	close(release)
@@ -454,7 +454,7 @@ func TestWhatEndsACall(t *testing.T) {
 func TestClosed(t *testing.T) {
 	fake := newFake(t, 2, obey)
 	p := newTestPool(t, Options{}, fake)
-	if _, err := p.Fetch(background, 3, 0, FetchRequest{}, ignore); !errors.Is(err, ErrUnknownBroker) || err.Error() != "Fetch to broker 3: no such live broker" {
+	if err := p.Fetch(background, 3, 0, FetchRequest{}, ignore); !errors.Is(err, ErrUnknownBroker) || err.Error() != "Fetch to broker 3: no such live broker" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := p.UpdateMetadata(background, 2, UpdateMetadata{}); err != nil {

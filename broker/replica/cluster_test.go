@@ -400,7 +400,7 @@ type link struct {
 
 var errCut = errors.New("the line is cut")
 
-func (l link) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest, took func(*peer.FetchedPartition)) (wire.ErrorCode, error) {
+func (l link) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest, took func(*peer.FetchedPartition)) error {
 	deadline := time.Now().Add(time.Duration(r.MaxWaitMs) * time.Millisecond)
 	told := make([]ReplicaAnswer, len(r.Partitions))
 	asked := false
@@ -410,7 +410,7 @@ func (l link) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchReques
 		m, up := n.Manager, n.up && l.c.nodes[l.from].life == l.life
 		l.c.mu.Unlock()
 		if cut || !up {
-			return wire.None, errCut
+			return errCut
 		}
 		if !asked && delay > 0 {
 			time.Sleep(delay)
@@ -427,7 +427,7 @@ func (l link) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchReques
 			for i := range answers {
 				took(&answers[i])
 			}
-			return wire.None, ctx.Err()
+			return ctx.Err()
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"tidemark/broker/peer"
 	"tidemark/internal/trace"
-	"tidemark/protocol/wire"
 )
 
 // fetcher asks one leader for many partitions, one request at a time, in turn: who
@@ -115,9 +114,9 @@ func (f *fetcher) run() {
 	took := f.took
 	for f.next() {
 		f.told, f.got = 0, false
-		code, err := f.leaders.Fetch(f.ctx, f.leader, f.index, f.request, took)
+		err := f.leaders.Fetch(f.ctx, f.leader, f.index, f.request, took)
 		if f.ctx.Err() == nil {
-			f.ended(code, err)
+			f.ended(err)
 		}
 	}
 }
@@ -233,13 +232,10 @@ func (f *fetcher) took(a *peer.FetchedPartition) {
 const leftOut = "the leader left it out"
 
 // ended tells those that got no answer, and whose turn is next.
-func (f *fetcher) ended(code wire.ErrorCode, err error) {
+func (f *fetcher) ended(err error) {
 	why := leftOut
-	switch {
-	case err != nil:
+	if err != nil {
 		why = err.Error()
-	case code != wire.None:
-		why = code.String()
 	}
 	for _, t := range f.turn[f.told:] {
 		f.failed(t.asked, why)

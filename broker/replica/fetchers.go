@@ -8,16 +8,15 @@ import (
 	"time"
 
 	"tidemark/broker/peer"
-	"tidemark/protocol/wire"
 )
 
 // Leaders fetches from the leaders of partitions; *peer.Pool is one.
 type Leaders interface {
 	// Fetch asks a leader over the connection of one of the fetchers, and tells took
 	// the partitions of the answer as they come, each for the time of the call. It
-	// returns when all came, when ctx ends or when the connection broke. code is of the
-	// request as a whole. r is the caller's again on return.
-	Fetch(ctx context.Context, leader int32, fetcher int, r peer.FetchRequest, took func(*peer.FetchedPartition)) (code wire.ErrorCode, err error)
+	// returns when all came, when ctx ends or when the connection broke; an error is of
+	// those that were not told. r is the caller's again on return.
+	Fetch(ctx context.Context, leader int32, fetcher int, r peer.FetchRequest, took func(*peer.FetchedPartition)) error
 }
 
 var _ Leaders = (*peer.Pool)(nil)

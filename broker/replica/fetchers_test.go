@@ -27,7 +27,7 @@ type leaders struct {
 	asked []string // leader:partition, in order
 }
 
-func (l *leaders) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest, took func(*peer.FetchedPartition)) (wire.ErrorCode, error) {
+func (l *leaders) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest, took func(*peer.FetchedPartition)) error {
 	l.mu.Lock()
 	for _, q := range r.Partitions {
 		l.asked = append(l.asked, fmt.Sprintf("%d:%d", leader, q.Index))
@@ -41,7 +41,7 @@ func (l *leaders) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRe
 	for i := range parts {
 		took(&parts[i])
 	}
-	return wire.None, nil
+	return nil
 }
 
 // nothing answers every partition without records.

@@ -18,7 +18,6 @@ import (
 	"tidemark/internal/golden"
 	"tidemark/internal/trace"
 	"tidemark/internal/vfs"
-	"tidemark/protocol/wire"
 	"tidemark/replication"
 )
 
@@ -82,11 +81,11 @@ type steppedLink struct {
 	from int32
 }
 
-func (l steppedLink) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest, took func(*peer.FetchedPartition)) (wire.ErrorCode, error) {
+func (l steppedLink) Fetch(ctx context.Context, leader int32, _ int, r peer.FetchRequest, took func(*peer.FetchedPartition)) error {
 	l.c.came[l.from] <- struct{}{}
 	select {
 	case <-ctx.Done():
-		return wire.None, ctx.Err()
+		return ctx.Err()
 	case <-l.c.turn[l.from]:
 	}
 	q := &r.Partitions[0]
@@ -96,7 +95,7 @@ func (l steppedLink) Fetch(ctx context.Context, leader int32, _ int, r peer.Fetc
 	a, _ := link{}.answer(l.c.managers[leader], &r, q, &told, true)
 	p.TraceAnswer(&f, a.HighWatermark, int64(len(a.Records)), "")
 	took(&a)
-	return wire.None, nil
+	return nil
 }
 
 // merged are the events of all in their order: the time of an event is its number among
