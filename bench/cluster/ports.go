@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync"
 )
 
 // publicPorts are the ports that clients know.
@@ -35,7 +36,14 @@ const (
 	tries    = 1000
 )
 
-// freePorts finds ports that nobody listens on now.
+// given are the ports that were found for this process's clusters. Who is to listen on
+// one may not do so yet, so that it looks free still.
+var given = struct {
+	sync.Mutex
+	ports map[int]bool
+}{ports: map[int]bool{}}
+
+// freePorts finds ports that nobody listens on now, and that were not found before.
 func freePorts(n int) ([]int, error) {
 	below := outgoing
 	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
@@ -44,17 +52,26 @@ func freePorts(n int) ([]int, error) {
 			below = first
 		}
 	}
+	given.Lock()
+	defer given.Unlock()
+	if len(given.ports) > (below-lowestPort)/2 {
+		clear(given.ports) // the first of them were given long ago
+	}
 	var ports []int
 	for range tries {
 		if len(ports) == n {
 			return ports, nil
 		}
 		port := lowestPort + rand.IntN(below-lowestPort)
+		if given.ports[port] {
+			continue
+		}
 		l, err := net.Listen("tcp", loopback(port))
 		if err != nil {
 			continue // taken
 		}
-		defer l.Close() // held until all are found, so that none is found twice
+		_ = l.Close() // nobody has connected
+		given.ports[port] = true
 		ports = append(ports, port)
 	}
 	return nil, fmt.Errorf("%d free ports between %d and %d were not to be found", n, lowestPort, below)
