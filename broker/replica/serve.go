@@ -63,6 +63,12 @@ func (p *Partition) FetchAsReplica(f *ReplicaFetch) ReplicaAnswer {
 		a.Err = ErrStorage
 		return a
 	}
+	if l := p.lead.Load(); l.leader == p.self && (l.brokerEpoch != p.manager.brokerEpoch() || !p.manager.leased()) {
+		// Somebody else may lead already, and the follower may have lost since what it
+		// had when it asked: nobody is counted.
+		a.Err = ErrNotLeader
+		return a
+	}
 	p.stepping.Lock()
 	if p.traced != nil {
 		p.traced.asked = trace.Request{Broker: f.Replica, Correlation: f.Correlation}

@@ -41,3 +41,39 @@ func TestLeaderOfAnEarlierRegistration(t *testing.T) {
 		t.Errorf("append once it was told again: %v", err)
 	}
 }
+
+// TestFollowerOfALapsedLeader: a leader whose session may have ended, or was followed by
+// another, counts no follower: one that lost what it had when it asked would raise the
+// high watermark over what nobody else has.
+func TestFollowerOfALapsedLeader(t *testing.T) {
+	var epoch atomic.Int64
+	var lease atomic.Bool
+	epoch.Store(5)
+	lease.Store(true)
+	h := newHost(t, vfs.NewMem(), "/a")
+	h.o.BrokerEpoch, h.o.Lease = epoch.Load, lease.Load
+	h.open()
+	defer h.close()
+	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, LeaderEpoch: 4, Replicas: []int32{1, 2}, ISR: Members(1, 2)}
+	if err := h.Apply([]State{state}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	p := h.Partition("t", 0)
+	if _, _, err := p.Append(testBatch("a"), 1, commitlog.Client); err != nil {
+		t.Fatal(err)
+	}
+	fetch := ReplicaFetch{Replica: 2, BrokerEpoch: -1, LeaderEpoch: 4, Offset: 1, LastEpoch: 4}
+	for name, set := range map[string]func(lapsed bool){
+		"the lease has run out":   func(lapsed bool) { lease.Store(!lapsed) },
+		"registered another time": func(lapsed bool) { epoch.Store(map[bool]int64{true: 6, false: 5}[lapsed]) },
+	} {
+		set(true)
+		if a := p.FetchAsReplica(&fetch); !errors.Is(a.Err, ErrNotLeader) || p.HighWatermark() != 0 {
+			t.Errorf("%s: a fetch is answered %v, and the high watermark is %d; want ErrNotLeader and 0", name, a.Err, p.HighWatermark())
+		}
+		set(false)
+	}
+	if a := p.FetchAsReplica(&fetch); a.Err != nil || p.HighWatermark() != 1 {
+		t.Errorf("with a lease: %v, high watermark %d, want 1", a.Err, p.HighWatermark())
+	}
+}

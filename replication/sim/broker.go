@@ -41,6 +41,8 @@ type process struct {
 	controller controller
 	// brokerEpoch is the registration, NoBrokerEpoch before the first.
 	brokerEpoch int64
+	// toldUnder is the registration under which it was last told to lead.
+	toldUnder int64
 	// registered: the registration stands, as far as the process knows.
 	registered bool
 	// controllerEpoch is the highest that told this broker anything.
@@ -158,6 +160,10 @@ func dirID(n int64) (d replication.DirID) {
 func (b *broker) leaseHolds() bool {
 	return b.zkc.session != 0 && b.now < b.zkc.answered+b.options.session*2/3
 }
+
+// mayLead says whether a leader may still answer as one: its session may not have
+// expired, and in a later session it leads only once it is told so again.
+func (b *broker) mayLead() bool { return b.leaseHolds() && b.toldUnder == b.brokerEpoch }
 
 // onBroker runs what a job asks of a running broker.
 func (b *broker) onBroker(j *job) {

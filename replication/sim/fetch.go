@@ -62,7 +62,8 @@ type parkedFetch struct {
 }
 
 // onFetchRequest gives a follower's fetch to the machine, whose AnswerFetch says
-// what to answer.
+// what to answer. A leader that may lead no longer counts nobody: the follower may have
+// lost since what it had when it asked.
 func (b *broker) onFetchRequest(j *job) {
 	if b.machine == nil {
 		return
@@ -70,6 +71,10 @@ func (b *broker) onFetchRequest(j *job) {
 	p := &b.parked[j.from]
 	*p = parkedFetch{correlation: j.correlation, asker: j.asker, offset: j.offset, epoch: j.epoch, cause: j.cause}
 	b.fetchKnows = j.version
+	if b.role == replication.Leader && !b.mayLead() {
+		b.answerFetch(replication.Effect{Broker: j.from.id(), Failure: replication.NotLeader, DivergingEpoch: replication.NoEpoch})
+		return
+	}
 	b.step(replication.Event{
 		Kind: replication.FollowerFetched, Broker: j.from.id(), BrokerEpoch: j.brokerEpoch, Dir: j.dir,
 		LeaderEpoch: j.epoch, Offset: j.offset, RecordEpoch: j.recordEpoch,

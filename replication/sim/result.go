@@ -99,7 +99,7 @@ func (w *world) unsettled() string {
 		return "no leader"
 	}
 	l := w.brokers[endOf(s.leader)]
-	if l.role != replication.Leader || l.epoch != s.leaderEpoch || !l.leaseHolds() {
+	if l.role != replication.Leader || l.epoch != s.leaderEpoch || !l.mayLead() {
 		return fmt.Sprintf("broker %d does not lead epoch %d", l.id, s.leaderEpoch)
 	}
 	if len(s.isr) != len(w.replicas) && w.bound() {

@@ -30,7 +30,7 @@ const (
 
 // onProduce appends a record, and answers or parks the producer.
 func (b *broker) onProduce(j *job) {
-	if b.machine == nil || b.role != replication.Leader || !b.leaseHolds() {
+	if b.machine == nil || b.role != replication.Leader || !b.mayLead() {
 		b.answerProduce(j.from, j.correlation, j.value, codeRefused, 0, "NOT_LEADER_OR_FOLLOWER")
 		return
 	}
@@ -63,7 +63,7 @@ func (b *broker) admits() bool {
 // replaced: it answers nothing more.
 func (b *broker) ack(end int64, all bool) {
 	kept := b.waiters[:0]
-	holds := b.leaseHolds()
+	holds := b.mayLead()
 	for _, w := range b.waiters {
 		if w.offset >= end || all != (w.acks == -1) {
 			kept = append(kept, w)
@@ -137,7 +137,7 @@ func (b *broker) onConsume(j *job) {
 		return
 	}
 	a.correlation, a.offset, a.epoch = j.correlation, j.offset, b.epoch
-	if b.machine == nil || b.role != replication.Leader {
+	if b.machine == nil || b.role != replication.Leader || b.toldUnder != b.brokerEpoch {
 		a.version = codeRefused
 		return
 	}
