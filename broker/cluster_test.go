@@ -169,7 +169,7 @@ func (c *testCluster) awaitBrokers(ids ...int32) {
 	c.t.Helper()
 	c.await("the brokers to know each other", func(ctx context.Context) (string, bool) {
 		for _, id := range ids {
-			client, err := kgo.NewClient(kgo.SeedBrokers(c.address[id]))
+			client, err := kgo.NewClient(kgo.SeedBrokers(c.address[id]), kgo.MetadataMinAge(100*time.Millisecond))
 			if err != nil {
 				return err.Error(), false
 			}
@@ -640,7 +640,7 @@ func TestAnyBrokerCreates(t *testing.T) {
 	for id := range int32(3) {
 		topic := fmt.Sprint("auto-", id+1)
 		c.await(topic, func(ctx context.Context) (string, bool) {
-			client, err := kgo.NewClient(kgo.SeedBrokers(c.address[id+1]), kgo.AllowAutoTopicCreation())
+			client, err := kgo.NewClient(kgo.SeedBrokers(c.address[id+1]), kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(100*time.Millisecond))
 			if err != nil {
 				return err.Error(), false
 			}
