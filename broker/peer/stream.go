@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 
@@ -43,11 +42,11 @@ func (s *stream) open(from io.Reader, max int32) error {
 			return s.failed(err)
 		}
 	}
-	length := int32(binary.BigEndian.Uint32(s.buf))
-	if length < 0 || length > max {
-		return s.failed(fmt.Errorf("frame of %d bytes, limit %d: %w", length, max, wire.ErrFrameSize))
+	length, err := wire.FrameLength(s.buf, max)
+	if err != nil {
+		return s.failed(err)
 	}
-	s.r, s.left = frameLength, int(length)-(s.w-frameLength)
+	s.r, s.left = frameLength, length-(s.w-frameLength)
 	if s.left < 0 {
 		return errAnswer
 	}
