@@ -100,7 +100,6 @@ func (s *stream) rate(each time.Duration) (float64, error) {
 	}
 	var mu sync.Mutex
 	var from, to mark
-	var before atomic.Int64 // from's bytes
 	began := time.Now()
 	reached := func(m *mark) {
 		mu.Lock()
@@ -108,7 +107,6 @@ func (s *stream) rate(each time.Duration) (float64, error) {
 		if m.at.IsZero() {
 			*m = mark{time.Now(), s.arrived.Load()}
 		}
-		before.Store(from.bytes)
 	}
 	errs := make([]error, len(s.sends))
 	var group sync.WaitGroup
@@ -120,7 +118,7 @@ func (s *stream) rate(each time.Duration) (float64, error) {
 				errs[i] = send()
 			}
 			reached(&from)
-			for (time.Since(began) < warm+each || s.arrived.Load() == before.Load()) && errs[i] == nil {
+			for start := s.arrived.Load(); (time.Since(began) < warm+each || s.arrived.Load() == start) && errs[i] == nil; {
 				errs[i] = send()
 			}
 			reached(&to)
