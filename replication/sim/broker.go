@@ -41,7 +41,7 @@ type process struct {
 	controller controller
 	// brokerEpoch is the registration, NoBrokerEpoch before the first.
 	brokerEpoch int64
-	// toldUnder is the registration under which it was last told to lead.
+	// toldUnder is the registration under which it was last told whom to follow, or to lead.
 	toldUnder int64
 	// registered: the registration stands, as far as the process knows.
 	registered bool

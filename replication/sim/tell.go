@@ -98,12 +98,9 @@ func (b *broker) onLeaderAndISR(j *job) {
 	}
 	if s.leader == b.id {
 		ev.Kind = replication.BecomeLeader
-		if s.leaderEpoch >= b.epoch {
-			b.toldUnder = b.brokerEpoch
-		}
 	}
 	if s.leaderEpoch >= b.epoch {
-		b.wasTold = s
+		b.wasTold, b.toldUnder = s, b.brokerEpoch
 	}
 	before := b.epoch
 	news := s.leaderEpoch > b.epoch && s.leaderEpoch >= b.fence
