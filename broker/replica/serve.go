@@ -55,15 +55,15 @@ var refusalErrors = [...]error{
 // epoch, at once or, without News, when there are some.
 func (p *Partition) FetchAsReplica(f *ReplicaFetch) ReplicaAnswer {
 	a := ReplicaAnswer{DivergingEpoch: replication.NoEpoch, DivergingEnd: replication.NoOffset, Offsets: NoOffsets, LogEnd: replication.NoOffset}
-	if l := p.lead.Load(); l.stopped {
+	l := p.lead.Load()
+	switch {
+	case l.stopped:
 		a.Err = ErrUnknownPartition
 		return a
-	}
-	if p.dir.offline.Load() {
+	case p.dir.offline.Load():
 		a.Err = ErrStorage
 		return a
-	}
-	if l := p.lead.Load(); l.leader == p.self && (l.brokerEpoch != p.manager.brokerEpoch() || !p.manager.leased()) {
+	case l.leader == p.self && (l.brokerEpoch != p.manager.brokerEpoch() || !p.manager.leased()):
 		// Somebody else may lead already, and the follower may have lost since what it
 		// had when it asked: nobody is counted.
 		a.Err = ErrNotLeader
