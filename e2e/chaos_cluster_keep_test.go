@@ -222,11 +222,7 @@ func TestChaosClusterSlowFollower(t *testing.T) {
 // the same epochs, and it is in sync but where the machine is as slow as that.
 func farAway(t *testing.T, r *chaos.Rig, trial *chaos.Trial, follower int32) {
 	t.Helper()
-	var epochs []int32
-	for cell := range moderate() {
-		_, epoch := trial.Leader(cell)
-		epochs = append(epochs, epoch)
-	}
+	epochs := epochsOf(trial, len(moderate()))
 	for _, other := range []proxy.Name{proxy.Broker(1), proxy.Broker(2), proxy.Store, proxy.Client} {
 		must(t, r.Rule(t.Context(), proxy.Rule{Delay: 100 * time.Millisecond}, 0, proxy.Flow{From: proxy.Broker(follower), To: other}, proxy.Flow{From: other, To: proxy.Broker(follower)}))
 	}

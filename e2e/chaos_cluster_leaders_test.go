@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
 
+	"tidemark/bench/chaos"
 	"tidemark/bench/cluster"
 	"tidemark/bench/fault/proxy"
 )
@@ -13,19 +15,23 @@ import (
 
 // ledWithin waits until a broker leads a cell in a later epoch than one, and fails where
 // that takes longer than three sessions from since on.
-func ledWithin(t *testing.T, trial interface {
-	Leader(cell int) (broker, epoch int32)
-}, cell int, broker, above int32, since time.Time) time.Duration {
+func ledWithin(t *testing.T, trial *chaos.Trial, cell int, broker, above int32, since time.Time) time.Duration {
 	t.Helper()
-	for deadline := since.Add(3 * chaosSession); ; time.Sleep(10 * time.Millisecond) {
+	what := fmt.Sprintf("broker %d leads cell %d in an epoch above %d", broker, cell, above)
+	must(t, trial.Await(t.Context(), what, time.Until(since.Add(3*chaosSession)), func() bool {
 		leader, epoch := trial.Leader(cell)
-		if leader == broker && epoch > above {
-			return time.Since(since).Round(time.Millisecond)
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("three sessions have passed, and cell %d is led by broker %d in epoch %d: want broker %d after %d", cell, leader, epoch, broker, above)
-		}
+		return leader == broker && epoch > above
+	}))
+	return time.Since(since).Round(time.Millisecond)
+}
+
+// epochsOf are the leader epochs of the first cells.
+func epochsOf(trial *chaos.Trial, cells int) (epochs []int32) {
+	for cell := range cells {
+		_, epoch := trial.Leader(cell)
+		epochs = append(epochs, epoch)
 	}
+	return epochs
 }
 
 // TestChaosClusterControllerLeads kills a broker that is both controller and leader while
@@ -39,11 +45,7 @@ func TestChaosClusterControllerLeads(t *testing.T) {
 		trial := begin(t, r, first, moderate()...)
 		cut, last := r.Others(first)[0], r.Others(first)[1]
 		more(t, trial, 0, 1000)
-		var epochs []int32
-		for cell := range moderate() {
-			_, epoch := trial.Leader(cell)
-			epochs = append(epochs, epoch)
-		}
+		epochs := epochsOf(trial, len(moderate()))
 		since := time.Now()
 		must(t, r.Kill(first))
 		must(t, r.Cut(t.Context(), proxy.Broker(cut), proxy.Store, false, 0))
