@@ -193,8 +193,11 @@ func (w *world) heal() {
 	}
 	for _, b := range w.brokers {
 		b.paused, b.slowness, b.fsyncFails, b.fsyncSlow = false, 1, false, false
-		if !b.up {
+		switch {
+		case !b.up:
 			b.start()
+		case b.leaving: // its timer may have been set while it was slow
+			b.timer(shutdownTimer, w.options.session/2)
 		}
 	}
 	w.traceFault("end", faultKinds, nil, nil)

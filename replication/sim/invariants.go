@@ -107,12 +107,14 @@ func (w *world) committedPrefix(b *broker) {
 
 // onHighWatermark is I4 and I7 where a legitimate leader moved it: what was
 // committed once stays, and the set that counted has the one in ZooKeeper in it.
+// Whom ZooKeeper has as the leader of a later epoch already commits, too, until it
+// hears of that.
 func (w *world) onHighWatermark(b *broker, from int64) {
 	w.touched |= 1 << b.end
 	if b.role != replication.Leader && w.bound() {
 		w.committedPrefix(b) // at once: a truncation may follow in the same step
 	}
-	if b.role != replication.Leader || b.epoch != w.zk.state.leaderEpoch || !w.bound() {
+	if b.role != replication.Leader || w.zk.state.leader != b.id || !w.bound() {
 		return
 	}
 	g := &w.ghost
