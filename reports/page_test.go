@@ -240,14 +240,7 @@ func TestAgain(t *testing.T) {
 		want bool
 	}{{1, false}, {1.3, true}} {
 		s := newSample(t, 5, "aaaaaa", 6)
-		s.burst("burst", 100, 5e6, []cellSpec{{}, {axis: "acks", value: "all"}, {axis: "again", value: "base again", produce: c.rate}})
-		again := &s.plan.Experiments[0].Cells[2]
-		for i := range s.runs {
-			if s.runs[i].Cell == again.ID {
-				s.runs[i].Axes = nil
-			}
-		}
-		again.Axes = nil
+		s.burst("burst", 100, 5e6, []cellSpec{{}, {axis: "acks", value: "all"}, {again: true, produce: c.rate}})
 		r := load(t, s.write())
 		if said := conclusion(r, "faster", "slower", "equivalent", "undecided"); strings.Contains(said, "base again") {
 			t.Errorf("the base itself is listed as a finding:\n%s", said)
@@ -255,6 +248,67 @@ func TestAgain(t *testing.T) {
 		if got := strings.Contains(conclusion(r, "limit"), "proves nothing here"); got != c.want {
 			t.Errorf("true rate ×%v: warned of a false finding: %v, want %v\n%s", c.rate, got, c.want, conclusion(r, "limit"))
 		}
+	}
+}
+
+// TestFloor: a reader finds what the noise floor is, of which figures, and which cells
+// have none, wherever verdicts are explained.
+func TestFloor(t *testing.T) {
+	r := load(t, wholeFolder(t))
+	for what, text := range map[string]string{
+		"the caption of all cells": panel(t, r, "cells").Caption,
+		"the caption of the noise": panel(t, r, "noise").Caption,
+	} {
+		for _, want := range []string{"A/A", "burst cells: producing −", "fetching −", "broker CPU per record −", "Sustained cells and cells at a fixed rate have none"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q:\n%s", what, want, text)
+			}
+		}
+	}
+	if said := panel(t, r, "cells").Caption; !strings.Contains(said, "lies beyond the noise floor") {
+		t.Errorf("the definition of a verdict leaves the floor out:\n%s", said)
+	}
+	for _, tile := range r.Sections[0].Tiles {
+		if tile.Name == "noise floor" && !regexp.MustCompile(`^−.* to \+`).MatchString(tile.Value) {
+			t.Errorf("the tile shows the floor as %q, want the two changes that it is", tile.Value)
+		}
+	}
+	s := newSample(t, 7, "aaaaaa", 6)
+	s.burst("burst", 100, 5e6, []cellSpec{{}, {axis: "acks", value: "all"}})
+	if said := panel(t, load(t, s.write()), "cells").Caption; !strings.Contains(said, "no noise floor was taken") {
+		t.Errorf("no A/A ran, and the caption does not say that there is no floor:\n%s", said)
+	}
+}
+
+// TestFormerComparison: a comparison with one floor for all figures is made again, and
+// the report says so.
+func TestFormerComparison(t *testing.T) {
+	s := newSample(t, 7, "aaaaaa", 6)
+	s.burst("burst", 100, 5e6, []cellSpec{{}, {axis: "acks", value: "all", produce: 1.3}, {again: true}})
+	dir := s.write()
+	path := filepath.Join(dir, "compare.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var former map[string]any
+	if err := json.Unmarshal(data, &former); err != nil {
+		t.Fatal(err)
+	}
+	delete(former, "noise")
+	former["pairs"] = []any{}
+	if data, err = json.Marshal(former); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := load(t, dir)
+	if said := conclusion(r, "faster"); !strings.Contains(said, "acks=all") {
+		t.Errorf("the comparison was not made again: %q", said)
+	}
+	if notes := strings.Join(panel(t, r, "validity").Notes, " "); !strings.Contains(notes, "one noise floor for all figures") {
+		t.Errorf("the report does not say that its verdicts are not the folder's: %s", notes)
 	}
 }
 

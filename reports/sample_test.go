@@ -44,7 +44,8 @@ type cellSpec struct {
 	cost, ratio      float64
 	batch            int64
 	bound            string
-	invalid, degrade int // how many runs are so
+	invalid, degrade int  // how many runs are so
+	again            bool // the base under a second name
 }
 
 func newSample(t testing.TB, seed uint64, host string, blocks int) *sample {
@@ -117,6 +118,7 @@ func whole(t testing.TB, host string, blocks int) *sample {
 		{axis: "batch.size", value: "1MiB", produce: 2.1, batch: 1 << 20, cost: 0.5, bound: "bytes"},
 		{axis: "acks", value: "all", produce: 0.995},
 		{axis: "storage.validation", value: "header", produce: 1.26, cost: 0.7, invalid: 1},
+		{again: true},
 	})
 	s.burst("kilobyte", 1024, 1.15e6, []cellSpec{
 		{},
@@ -168,10 +170,13 @@ func or(v, otherwise float64) float64 {
 func (s *sample) burst(name string, size int64, rate float64, specs []cellSpec) {
 	e := s.experiment(name, result.Burst, axesOf(specs))
 	for i, c := range specs {
-		cell := result.PlanCell{ID: fmt.Sprintf("%s%02d", name[len(name)-4:], i), Label: "base", Base: c.axis == "", Driver: "raw", Target: "process", Axes: map[string]string{}, Config: map[string]string{"entropy": "0.5"}}
+		cell := result.PlanCell{ID: fmt.Sprintf("%s%02d", name[len(name)-4:], i), Label: "base", Base: c.axis == "" && !c.again, AA: c.again, Driver: "raw", Target: "process", Axes: map[string]string{}, Config: map[string]string{"entropy": "0.5"}}
 		cell.Config["storage.read.engine"] = "sendfile"
 		if c.axis != "" {
 			cell.Axes[c.axis], cell.Config[c.axis], cell.Label = c.value, c.value, c.value
+		}
+		if c.again {
+			cell.Label = "base again (A/A)"
 		}
 		e.Cells = append(e.Cells, cell)
 		for b := range s.blocks {
@@ -340,9 +345,7 @@ func (s *sample) write() string {
 	s.must(s.w.JSON("calib.json", s.calib()))
 	folder, err := result.Load(s.dir)
 	s.must(err)
-	compare := stats.Summarise(folder)
-	compare.NoiseRatio = 0.019
-	s.must(s.w.JSON("compare.json", compare))
+	s.must(s.w.JSON("compare.json", stats.Summarise(folder)))
 	if p := s.plan.Trials; p != nil {
 		state := result.TrialState{Planned: p.Count, Done: p.Count}
 		s.must(s.w.Trials(s.trials, state))

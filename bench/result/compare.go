@@ -9,11 +9,28 @@ type Compare struct {
 	// base is a cell.
 	A string `json:"a,omitempty"`
 	B string `json:"b,omitempty"`
-	// NoiseRatio is the half width of the A/A interval, 0 when no A/A ran.
-	NoiseRatio float64     `json:"noise_ratio"`
-	Cells      []CellStats `json:"cells"`
-	Pairs      []Pair      `json:"pairs"`
-	Notes      []string    `json:"notes"`
+	// NoiseRatio is the largest floor of produced records per second as a share,
+	// 0 when no A/A ran. Noise says it of every figure.
+	NoiseRatio float64 `json:"noise_ratio"`
+	// Noise are the noise floors, one for each figure and experiment with an A/A
+	// cell; empty where none ran, nil in a file of before they were told apart.
+	Noise []Noise     `json:"noise"`
+	Cells []CellStats `json:"cells"`
+	Pairs []Pair      `json:"pairs"`
+	Notes []string    `json:"notes"`
+}
+
+// Noise is what one figure of a base cell differs by from the same cell under a
+// second name (A/A).
+type Noise struct {
+	Experiment string `json:"experiment"`
+	Kind       Kind   `json:"kind"`
+	Metric     string `json:"metric"`
+	// Ratio is the second ÷ the first with its 95 % interval.
+	Ratio Interval `json:"ratio"`
+	// Floor is the end of that interval further from 1, as a factor above 1: between
+	// 1 ÷ Floor and Floor no effect is called faster or slower.
+	Floor float64 `json:"floor"`
 }
 
 // CellStats is one cell and metric over its usable runs.
@@ -84,6 +101,10 @@ type Pair struct {
 	P       float64 `json:"p"`
 	PHolm   float64 `json:"p_holm"`
 	Verdict Verdict `json:"verdict"`
+	// Floor is the noise floor that the verdict had to pass, a factor above 1, and
+	// FloorOf the experiment whose A/A cell gave it; 0 and empty where none did.
+	Floor   float64 `json:"floor,omitempty"`
+	FloorOf string  `json:"floor_of,omitempty"`
 	// NeedN estimates the blocks needed to decide, 0 when decided.
 	NeedN int `json:"need_n"`
 }

@@ -15,6 +15,8 @@ const Margin = 0.05
 // metric is one figure of a run.
 type metric struct {
 	name string
+	// words are what a sentence calls it; empty where another figure stands for it.
+	words string
 	// moreIsFaster: records per second, as against nanoseconds.
 	moreIsFaster bool
 	// value is the figure, ok false where the run has none.
@@ -22,20 +24,20 @@ type metric struct {
 }
 
 var metrics = []metric{
-	{result.MetricProduce, true, func(r *result.Run) (float64, bool) { return positive(r.Produce, acked) }},
-	{result.MetricFetch, true, func(r *result.Run) (float64, bool) { return positive(r.Fetch, acked) }},
-	{result.MetricProduceWire, true, func(r *result.Run) (float64, bool) { return positive(r.Produce, wire) }},
-	{result.MetricFetchWire, true, func(r *result.Run) (float64, bool) { return positive(r.Fetch, wire) }},
-	{result.MetricP50, false, latency(func(w *result.Window) int64 { return w.ResponseNs.P50 })},
-	{result.MetricP99, false, latency(func(w *result.Window) int64 { return w.ResponseNs.P99 })},
-	{result.MetricE2EP99, false, func(r *result.Run) (float64, bool) {
+	{result.MetricProduce, "records/s produced", true, func(r *result.Run) (float64, bool) { return positive(r.Produce, acked) }},
+	{result.MetricFetch, "records/s fetched", true, func(r *result.Run) (float64, bool) { return positive(r.Fetch, acked) }},
+	{result.MetricProduceWire, "", true, func(r *result.Run) (float64, bool) { return positive(r.Produce, wire) }},
+	{result.MetricFetchWire, "", true, func(r *result.Run) (float64, bool) { return positive(r.Fetch, wire) }},
+	{result.MetricP50, "p50 response time", false, latency(func(w *result.Window) int64 { return w.ResponseNs.P50 })},
+	{result.MetricP99, "p99 response time", false, latency(func(w *result.Window) int64 { return w.ResponseNs.P99 })},
+	{result.MetricE2EP99, "p99 end to end", false, func(r *result.Run) (float64, bool) {
 		if r.Kind != result.Paced || r.Produce == nil || r.Produce.E2ENs == nil {
 			return 0, false
 		}
 		return float64(r.Produce.E2ENs.P99), r.Produce.E2ENs.P99 > 0
 	}},
-	{result.MetricProduceCost, false, func(r *result.Run) (float64, bool) { return positive(r.Produce, cost) }},
-	{result.MetricFetchCost, false, func(r *result.Run) (float64, bool) { return positive(r.Fetch, cost) }},
+	{result.MetricProduceCost, "broker CPU per record produced", false, func(r *result.Run) (float64, bool) { return positive(r.Produce, cost) }},
+	{result.MetricFetchCost, "broker CPU per record fetched", false, func(r *result.Run) (float64, bool) { return positive(r.Fetch, cost) }},
 }
 
 func acked(w *result.Window) float64 { return float64(w.AckedPerS) }
@@ -65,35 +67,49 @@ func latency(value func(*result.Window) int64) func(*result.Run) (float64, bool)
 // Summarise makes compare.json of a folder: every cell's figures, and every cell
 // against the base cell of its experiment.
 func Summarise(f *result.Folder) *result.Compare {
-	c := &result.Compare{Schema: result.CompareSchema, Cells: []result.CellStats{}, Pairs: []result.Pair{}, Notes: []string{}}
-	c.NoiseRatio = noise(f)
+	c := &result.Compare{Schema: result.CompareSchema, Noise: []result.Noise{}, Cells: []result.CellStats{}, Pairs: []result.Pair{}, Notes: []string{}}
 	for _, m := range metrics {
-		var pairs []result.Pair
-		var ps []float64
+		floors := floorsOf(f, m)
+		c.Noise = append(c.Noise, noises(floors)...)
+		var all []candidate
 		for _, e := range f.Plan.Experiments {
-			var base *result.PlanCell
-			for i := range e.Cells {
-				cell := &e.Cells[i]
-				if s, ok := cellStats(f, e, *cell, m); ok {
+			base := baseOf(e)
+			for _, cell := range e.Cells {
+				if s, ok := cellStats(f, e, cell, m); ok {
 					c.Cells = append(c.Cells, s)
 				}
-				if cell.Base {
-					base = cell
-				}
-			}
-			for _, cell := range e.Cells {
 				if base == nil || cell.Base || !sameRate(cell, *base) {
 					continue
 				}
-				if p, raw, ok := pair(f, e.Name, cell, *base, m); ok {
-					pairs, ps = append(pairs, p), append(ps, raw)
+				if k, ok := pair(f, e, cell, *base, m); ok {
+					all = append(all, k)
 				}
 			}
 		}
-		c.Pairs = append(c.Pairs, decide(pairs, ps, m, c.NoiseRatio)...)
+		c.Pairs = append(c.Pairs, decide(all, floors, m)...)
 	}
+	c.NoiseRatio = widest(c.Noise, result.MetricProduce)
 	c.Notes = notes(f, c)
 	return c
+}
+
+func baseOf(e result.PlanExperiment) *result.PlanCell {
+	i := slices.IndexFunc(e.Cells, func(c result.PlanCell) bool { return c.Base })
+	if i < 0 {
+		return nil
+	}
+	return &e.Cells[i]
+}
+
+// candidate is a comparison before its verdict.
+type candidate struct {
+	result.Pair
+	kind result.Kind
+	// again is the base under a second name, which is what a floor is made of and is
+	// not held against one.
+	again bool
+	// raw is the uncorrected p that Holm's correction works on.
+	raw float64
 }
 
 // sameRate is false for cells that differ in the offered rate: a latency at one
@@ -136,9 +152,8 @@ func cellStats(f *result.Folder, e result.PlanExperiment, cell result.PlanCell, 
 		Interval: result.Interval{N: len(values), Median: i.Center, Low: i.Low, High: i.High, How: how}, Degraded: degraded, Invalid: invalid}, true
 }
 
-// pair compares a cell with the base over the blocks that both have; raw is the
-// uncorrected p that Holm's correction works on.
-func pair(f *result.Folder, experiment string, cell, base result.PlanCell, m metric) (p result.Pair, raw float64, ok bool) {
+// pair compares a cell with the base over the blocks that both have.
+func pair(f *result.Folder, e result.PlanExperiment, cell, base result.PlanCell, m metric) (k candidate, ok bool) {
 	byBlock := map[int]float64{}
 	runs, _, _ := usable(f, base.ID)
 	for i := range runs {
@@ -155,12 +170,13 @@ func pair(f *result.Folder, experiment string, cell, base result.PlanCell, m met
 		}
 	}
 	if len(logs) == 0 {
-		return p, 1, false
+		return k, false
 	}
-	p = result.Pair{Experiment: experiment, Cell: cell.ID, Label: cell.Label, BaseCell: base.ID, BaseLabel: base.Label, Metric: m.name, N: len(logs)}
-	raw = fillRatio(&p, logs)
-	p.NeedN = NeedN(logs, math.Log1p(Margin))
-	return p, raw, true
+	k = candidate{kind: e.Kind, again: cell.AA}
+	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: base.ID, BaseLabel: base.Label, Metric: m.name, N: len(logs)}
+	k.raw = fillRatio(&k.Pair, logs)
+	k.NeedN = NeedN(logs, math.Log1p(Margin))
+	return k, true
 }
 
 // fillRatio fills interval and p of a pair from its log ratios.
@@ -184,54 +200,38 @@ func fillRatio(p *result.Pair, logs []float64) (raw float64) {
 	return raw
 }
 
-// noise is the half width of the widest A/A interval of produce throughput in
-// the folder; 0 when no experiment ran its base cell twice, or too seldom.
-func noise(f *result.Folder) (widest float64) {
-	m := metrics[0]
-	for _, e := range f.Plan.Experiments {
-		var base, double *result.PlanCell
-		for i := range e.Cells {
-			switch c := &e.Cells[i]; {
-			case c.Base:
-				base = c
-			case c.AA:
-				double = c
-			}
-		}
-		if base == nil || double == nil {
-			continue
-		}
-		if p, _, ok := pair(f, e.Name, *double, *base, m); ok && p.N >= LeastN {
-			widest = max(widest, p.Ratio.High-1, 1/p.Ratio.Low-1)
-		}
-	}
-	return widest
-}
-
 // decide corrects the family's p values and gives the verdicts.
-func decide(pairs []result.Pair, ps []float64, m metric, noise float64) []result.Pair {
+func decide(all []candidate, floors []floor, m metric) []result.Pair {
+	ps := make([]float64, len(all))
+	for i := range all {
+		ps[i] = all[i].raw
+	}
+	pairs := make([]result.Pair, len(all))
 	for i, corrected := range Holm(ps) {
-		p := &pairs[i]
+		p := all[i].Pair
 		p.PHolm = corrected
-		p.Verdict = verdict(*p, m.moreIsFaster, noise)
+		if l, ok := floorFor(floors, all[i]); ok {
+			p.Floor, p.FloorOf = l.Floor, l.Experiment
+		}
+		p.Verdict = verdict(p, m.moreIsFaster)
 		if p.Verdict != result.Undecided && p.Verdict != result.TooFew {
 			p.NeedN = 0
 		}
+		pairs[i] = p
 	}
 	return pairs
 }
 
 // verdict needs an interval that excludes 1, survives the correction and is of
-// an effect beyond the machine's noise, or an interval within the margin.
-func verdict(p result.Pair, moreIsFaster bool, noise float64) result.Verdict {
+// an effect beyond the floor, or an interval within the margin.
+func verdict(p result.Pair, moreIsFaster bool) result.Verdict {
 	r := p.Ratio
-	effect := math.Abs(math.Log(r.Median))
 	switch {
 	case p.N < LeastN:
 		return result.TooFew
 	case r.Low > 1/(1+Margin) && r.High < 1+Margin:
 		return result.Equivalent
-	case p.PHolm >= 1-Confidence || r.Low <= 1 && r.High >= 1 || effect <= math.Log1p(noise):
+	case p.PHolm >= 1-Confidence || r.Low <= 1 && r.High >= 1 || within(r.Median, p.Floor):
 		return result.Undecided
 	case (r.Low > 1) == moreIsFaster:
 		return result.Faster
@@ -254,8 +254,8 @@ func notes(f *result.Folder, c *result.Compare) []string {
 	if few {
 		out = append(out, "Fewer than 6 blocks in common allow no verdict; their bounds are the smallest and the largest value.")
 	}
-	if c.NoiseRatio > 0 {
-		out = append(out, fmt.Sprintf("The base cell against itself (A/A) differs by up to %.1f %% here; no smaller effect is called faster or slower.", 100*c.NoiseRatio))
+	if note := floorNote(c.Noise); note != "" {
+		out = append(out, note)
 	}
 	if f.Env != nil && f.Env.Disk.Tmpfs {
 		out = append(out, "The data directory was in memory: no figure says anything about a disk.")
@@ -267,7 +267,7 @@ func notes(f *result.Folder, c *result.Compare) []string {
 // paired, since they did not alternate, and a drift of the machine between the
 // two shows as a difference.
 func Between(a, b *result.Folder) *result.Compare {
-	c := &result.Compare{Schema: result.CompareSchema, A: a.Dir, B: b.Dir, Cells: []result.CellStats{}, Pairs: []result.Pair{},
+	c := &result.Compare{Schema: result.CompareSchema, A: a.Dir, B: b.Dir, Noise: []result.Noise{}, Cells: []result.CellStats{}, Pairs: []result.Pair{},
 		Notes: []string{"The two folders did not run interleaved: a drift of the machine between them shows as a difference."}}
 	if a.Env != nil && b.Env != nil && a.Env.Comparable != b.Env.Comparable {
 		c.Notes = append(c.Notes, "The two folders come from machines that are not comparable (hardware, kernel or file system differ).")
@@ -275,20 +275,23 @@ func Between(a, b *result.Folder) *result.Compare {
 	c.Notes = append(c.Notes, degradedNote("A", a)...)
 	c.Notes = append(c.Notes, degradedNote("B", b)...)
 	for _, m := range metrics {
-		var pairs []result.Pair
-		var ps []float64
+		floors := append(floorsOf(a, m), floorsOf(b, m)...)
+		c.Noise = append(c.Noise, noises(floors)...)
+		var all []candidate
 		for _, e := range b.Plan.Experiments {
 			for _, cell := range e.Cells {
 				if s, ok := cellStats(b, e, cell, m); ok {
 					c.Cells = append(c.Cells, s)
 				}
-				p, raw, ok := across(a, b, e.Name, cell, m)
-				if ok {
-					pairs, ps = append(pairs, p), append(ps, raw)
+				if k, ok := across(a, b, e, cell, m); ok {
+					all = append(all, k)
 				}
 			}
 		}
-		c.Pairs = append(c.Pairs, decide(pairs, ps, m, max(noise(a), noise(b)))...)
+		c.Pairs = append(c.Pairs, decide(all, floors, m)...)
+	}
+	if note := floorNote(c.Noise); note != "" {
+		c.Notes = append(c.Notes, note)
 	}
 	return c
 }
@@ -309,22 +312,23 @@ func degradedNote(name string, f *result.Folder) []string {
 	return []string{fmt.Sprintf("Of the %d runs of %s, %d are degraded: the machine was disturbed while they ran (see their run files).", runs, name, degraded)}
 }
 
-func across(a, b *result.Folder, experiment string, cell result.PlanCell, m metric) (p result.Pair, raw float64, ok bool) {
+func across(a, b *result.Folder, e result.PlanExperiment, cell result.PlanCell, m metric) (k candidate, ok bool) {
 	la, lb := logs(a, cell.ID, m), logs(b, cell.ID, m)
 	if len(la) == 0 || len(lb) == 0 {
-		return p, 1, false
+		return k, false
 	}
 	n := min(len(la), len(lb))
 	i, raw := Welch(la, lb)
-	p = result.Pair{Experiment: experiment, Cell: cell.ID, Label: cell.Label, BaseCell: cell.ID, BaseLabel: "A", Metric: m.name, N: n, P: raw, NeedN: NeedNBetween(la, lb, math.Log1p(Margin))}
+	k = candidate{kind: e.Kind, again: cell.AA, raw: raw}
+	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: cell.ID, BaseLabel: "A", Metric: m.name, N: n, P: raw, NeedN: NeedNBetween(la, lb, math.Log1p(Margin))}
 	how := "welch_t"
 	if n < LeastN {
-		how, p.P, raw = "min_max", 1, 1
+		how, k.P, k.raw = "min_max", 1, 1
 		sa, sb := sorted(la), sorted(lb)
 		i.Low, i.High = sb[0]-sa[len(sa)-1], sb[len(sb)-1]-sa[0]
 	}
-	p.Ratio = result.Interval{N: n, Median: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}
-	return p, raw, true
+	k.Ratio = result.Interval{N: n, Median: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}
+	return k, true
 }
 
 func logs(f *result.Folder, cell string, m metric) (out []float64) {

@@ -46,9 +46,10 @@ type Invocation struct {
 	// Name is the folder's last path element, which holds time, commit and host.
 	Name        string
 	Experiments []*Experiment
-	// Computed is true where the folder had no compare.json, so that the comparison
-	// was made of its runs on loading.
-	Computed bool
+	// Computed is true where the comparison was made of the runs on loading: the
+	// folder had no compare.json, or, Former, one by a rule that verdicts no longer
+	// follow.
+	Computed, Former bool
 }
 
 // Experiment is cells that are compared with each other.
@@ -109,6 +110,9 @@ func (s *Set) put(inv *Invocation) {
 
 func newInvocation(f *result.Folder) *Invocation {
 	inv := &Invocation{Folder: f, Name: filepath.Base(filepath.Clean(f.Dir)), Computed: f.Compare == nil}
+	if f.Compare != nil && f.Compare.Noise == nil {
+		inv.Computed, inv.Former = true, true
+	}
 	for _, p := range f.Plan.Experiments {
 		inv.Experiments = append(inv.Experiments, newExperiment(p))
 	}
@@ -222,8 +226,14 @@ func (inv *Invocation) find(experiment, cell string) *Cell {
 	return nil
 }
 
-// Noise is the half width of the A/A interval as a ratio; ok is false when no A/A
-// was run.
-func (inv *Invocation) Noise() (ratio float64, ok bool) {
-	return inv.Compare.NoiseRatio, inv.Compare.NoiseRatio > 0
+// Noise are the noise floors of a figure, one for each experiment that ran its base
+// twice.
+func (inv *Invocation) Noise(m Metric) []result.Noise {
+	var out []result.Noise
+	for _, n := range inv.Compare.Noise {
+		if n.Metric == m.Name {
+			out = append(out, n)
+		}
+	}
+	return out
 }

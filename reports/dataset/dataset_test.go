@@ -95,7 +95,7 @@ func TestComparison(t *testing.T) {
 	f.run("a", "e", 0, 100, result.Valid)
 	own := result.Interval{N: 7, Median: 42, Low: 40, High: 44, How: "order_statistic"}
 	f.json("compare.json", result.Compare{
-		Schema: result.CompareSchema, NoiseRatio: 0.02,
+		Schema: result.CompareSchema, NoiseRatio: 0.02, Noise: []result.Noise{{Experiment: "e", Metric: result.MetricProduce, Floor: 1.02}},
 		Cells: []result.CellStats{{Experiment: "e", Cell: "a", Metric: result.MetricProduce, Interval: own}, {Experiment: "gone", Cell: "a"}},
 		Pairs: []result.Pair{{Experiment: "e", Cell: "b", Metric: result.MetricProduce, Verdict: result.Faster}, {Experiment: "e", Cell: "c", Metric: result.MetricProduce, Verdict: result.Slower}},
 	})
@@ -110,8 +110,11 @@ func TestComparison(t *testing.T) {
 	if _, ok := e.Cell("c").Pair(Produce); ok {
 		t.Error("a cell at another rate is judged against the base")
 	}
-	if ratio, ok := inv.Noise(); !ok || ratio != 0.02 {
-		t.Errorf("noise %v %v, want 0.02", ratio, ok)
+	if n := inv.Noise(Produce); len(n) != 1 || n[0].Floor != 1.02 || len(inv.Noise(Fetch)) != 0 {
+		t.Errorf("noise of producing %v, of fetching %v; want a floor of 1.02 and none", n, inv.Noise(Fetch))
+	}
+	if inv.Computed {
+		t.Error("the folder's own comparison was not used")
 	}
 }
 

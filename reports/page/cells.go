@@ -8,12 +8,15 @@ import (
 	"tidemark/reports/dataset"
 )
 
+// verdictRule defines the verdicts, up to what the floor of an invocation is.
+const verdictRule = "Brackets hold the 95 % interval of the median, or the extremes where there are fewer than six runs. Verdicts: equivalent where the interval of the ratio lies within ±5 %; faster or slower where it excludes 1, still does after Holm's correction over all comparisons of that figure, and the ratio lies beyond the noise floor; else undecided."
+
 // cells is the table of all cells, one per experiment: the figures with their
 // intervals and the verdicts against the base.
 func cells(v *view) (Panel, error) {
 	p := Panel{
 		Lead:    "Every cell of every experiment. A verdict compares a cell with the base of its experiment, block by block; it is given from six blocks in common on. " + pairedWords,
-		Caption: "Brackets hold the 95 % interval of the median, or the extremes where there are fewer than six runs. Verdicts: faster or slower where the interval of the ratio excludes 1 after Holm's correction, equivalent where it lies within ±5 %, else undecided.",
+		Caption: verdictRule + " " + v.floorRule(),
 		Open:    true,
 	}
 	total := 0

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"tidemark/bench/result"
-	"tidemark/reports/chart"
 	"tidemark/reports/dataset"
 )
 
@@ -217,8 +216,8 @@ func limits(v *view) []Statement {
 	if v.Env != nil && v.Env.Disk.Tmpfs {
 		say("The data directory is memory (tmpfs); nothing here speaks of a disk.")
 	}
-	if ratio, ok := v.Noise(); ok {
-		say("The same configuration under two names differs by up to %s here; smaller differences mean nothing.", chart.Percent(ratio))
+	if said := v.floorWords(); said != "" {
+		say("The same configuration under two names differed by as much as this (A/A, the end of the 95"+nbsp+"%% interval), and no difference within it is called one: %s.", said)
 	}
 	for _, j := range falseFindings(v) {
 		say("%s came out %s although nothing differs: a difference of that size proves nothing here.", j.name, verdict(j.p.Metric, j.p))

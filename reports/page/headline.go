@@ -90,15 +90,11 @@ func tiles(v *view) []Tile {
 	if runs.Small == "" {
 		runs.Small = "none degraded, invalid or failed"
 	}
-	noise := Tile{Name: "noise floor", Value: "not measured", Small: "no configuration ran under two names"}
-	if ratio, ok := v.Noise(); ok {
-		noise = Tile{Name: "noise floor", Value: "±" + chart.Percent(ratio), Small: "same configuration under two names"}
-	}
 	out = append(out, runs)
 	if d := v.Durability; d != nil && d.Done > 0 {
 		out = append(out, trialsTile(d))
 	}
-	return append(out, noise)
+	return append(out, v.floorTile())
 }
 
 // extent is an interval with its sample size.

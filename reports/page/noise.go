@@ -66,10 +66,9 @@ func noise(v *view) (Panel, error) {
 	sort.Float64s(spreads)
 	p.Title = fmt.Sprintf("Half of the cells vary by less than %s from run to run", chart.Percent(dataset.Median(spreads)))
 	p.Caption = trend(orders, ratios)
-	if ratio, ok := v.Noise(); ok {
-		p.Caption += fmt.Sprintf(" The same configuration under two names differed by at most %s (95 %% interval): this machine's noise floor.", chart.Percent(ratio))
-	} else {
-		p.Caption += " No configuration was run under two names, so the noise floor is not measured."
+	p.Caption += " " + v.floorRule()
+	if floors := v.floorTable(); len(floors.Rows) > 0 {
+		p.Tables = append(p.Tables, floors)
 	}
 	return p, nil
 }

@@ -63,7 +63,10 @@ func validity(v *view) (Panel, error) {
 		notes = append(notes, fmt.Sprintf("The invocation is not finished: %d planned %s are still to come.", t.pending, plural(t.pending, "run")))
 	}
 	notes = append(notes, checkWords(t))
-	if v.Computed {
+	switch {
+	case v.Former:
+		notes = append(notes, "The folder's compare.json holds one noise floor for all figures, as it was written earlier; intervals and verdicts here were made of the runs when this report was written, with a floor for each figure.")
+	case v.Computed:
 		notes = append(notes, "The folder holds no compare.json, as an interrupted invocation leaves it; intervals and verdicts were made of its finished runs when this report was written.")
 	}
 	p.Notes = notes

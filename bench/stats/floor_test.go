@@ -1,0 +1,94 @@
+package stats
+
+import (
+	"strings"
+	"testing"
+
+	"tidemark/bench/result"
+)
+
+// withAgain adds the base under a second name to the folder's experiment; cell gives
+// its window in each block.
+func withAgain(f *result.Folder, blocks int, cell func(block int) *result.Window) {
+	e := &f.Plan.Experiments[0]
+	e.Cells = append(e.Cells, result.PlanCell{ID: "aa", Label: "base again (A/A)", AA: true})
+	for block := range blocks {
+		f.Runs = append(f.Runs, result.Run{Kind: e.Kind, Cell: "aa", Block: block, Status: result.Valid, Produce: cell(block)})
+	}
+}
+
+// costly is a window whose broker spent so many milliseconds on a million records.
+func costly(perS, ms int64) *result.Window {
+	return &result.Window{Acked: 1_000_000, AckedPerS: perS, CPU: result.CPU{BrokerUserNs: ms * 1e6}}
+}
+
+// TestFloorsAreOfTheirOwnFigure: a rate that wanders between two names of one cell
+// hides a difference of rates, and none of processor time, which did not wander.
+func TestFloorsAreOfTheirOwnFigure(t *testing.T) {
+	f := folder(6, func(int) (int64, int64) { return 1, 1 })
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		w := int64(r.Block % 3)
+		if r.Produce = costly(1_000_000+w*1000, 100+w); r.Cell == "b" {
+			r.Produce = costly(1_120_000+w*2000, 120+w)
+		}
+	}
+	withAgain(f, 6, func(block int) *result.Window { return costly(int64(800_000+80_000*block), 100+int64(block%2)) })
+	c := Summarise(f)
+	verdicts, floors := map[string]result.Verdict{}, map[string]float64{}
+	for _, p := range c.Pairs {
+		if p.Cell == "b" {
+			verdicts[p.Metric], floors[p.Metric] = p.Verdict, p.Floor
+		}
+	}
+	if got := verdicts[result.MetricProduce]; got != result.Undecided || floors[result.MetricProduce] < 1.12 {
+		t.Errorf("rate: %s with a floor of ×%.2f, want an effect of 12 %% within it", got, floors[result.MetricProduce])
+	}
+	if got := verdicts[result.MetricProduceCost]; got != result.Slower || floors[result.MetricProduceCost] > 1.05 {
+		t.Errorf("processor time: %s with a floor of ×%.2f, want dearer: its own A/A hardly differed", got, floors[result.MetricProduceCost])
+	}
+	note := strings.Join(c.Notes, "\n")
+	for _, want := range []string{"records/s produced −", "broker CPU per record produced −"} {
+		if !strings.Contains(note, want) {
+			t.Errorf("the notes do not give the floor of %q:\n%s", want, note)
+		}
+	}
+}
+
+// TestFloorForACell: its own experiment's, else the highest of its kind, else none.
+func TestFloorForACell(t *testing.T) {
+	of := func(name string, kind result.Kind, factor float64) floor {
+		return floor{result.Noise{Experiment: name, Kind: kind, Floor: factor}}
+	}
+	all := []floor{of("a", result.Burst, 1.1), of("b", result.Burst, 1.4), of("c", result.Sustained, 1.2)}
+	for _, c := range []struct {
+		experiment string
+		kind       result.Kind
+		again      bool
+		want       float64
+	}{
+		{"a", result.Burst, false, 1.1},
+		{"b", result.Burst, false, 1.4},
+		{"x", result.Burst, false, 1.4},
+		{"x", result.Sustained, false, 1.2},
+		{"x", result.Paced, false, 0},
+		{"b", result.Burst, true, 0},
+	} {
+		got, _ := floorFor(all, candidate{Pair: result.Pair{Experiment: c.experiment}, kind: c.kind, again: c.again})
+		if got.Floor != c.want {
+			t.Errorf("%s, %s, again %v: floor ×%v, want ×%v", c.experiment, c.kind, c.again, got.Floor, c.want)
+		}
+	}
+}
+
+// TestAgainIsJudged: a base that differs from itself by far more than its blocks do is
+// called different, so that a report can warn of it.
+func TestAgainIsJudged(t *testing.T) {
+	f := folder(6, func(block int) (int64, int64) { return 1_000_000 + int64(block%3)*1000, 1_000_000 })
+	withAgain(f, 6, func(block int) *result.Window { return &result.Window{AckedPerS: 1_300_000 + int64(block)*1000} })
+	for _, p := range Summarise(f).Pairs {
+		if p.Cell == "aa" && p.Metric == result.MetricProduce && p.Verdict != result.Faster {
+			t.Errorf("the base again at ×1.3 is %s: its own floor must not hide it", p.Verdict)
+		}
+	}
+}
