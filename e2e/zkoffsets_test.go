@@ -86,10 +86,14 @@ func noTransactionCommits(t *testing.T, r *rig) {
 	}
 	commit := kmsg.NewPtrTxnOffsetCommitRequest()
 	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch, commit.Group, commit.Generation = "copier", id, epoch, "plain", -1
+	topics, err := r.admin(t).ListTopics(patiently(t), "work")
+	if err != nil {
+		t.Fatal(err)
+	}
 	partition := kmsg.NewTxnOffsetCommitRequestTopicPartition()
 	partition.Offset = 99
 	topic := kmsg.NewTxnOffsetCommitRequestTopic()
-	topic.Topic, topic.Partitions = "work", append(topic.Partitions, partition)
+	topic.Topic, topic.TopicID, topic.Partitions = "work", topics["work"].ID, append(topic.Partitions, partition)
 	commit.Topics = append(commit.Topics, topic)
 	answer, err := commit.RequestWith(patiently(t), client)
 	if err != nil {
