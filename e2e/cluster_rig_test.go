@@ -61,12 +61,13 @@ func startRig(t *testing.T, zookeeper string, settings ...string) *rig {
 	return &rig{Cluster: c, Store: s.Connect + s.Chroot, seeds: strings.Split(s.Bootstrap(), ",")}
 }
 
-// sayWhatBrokersSaid prints the ends of the logs of brokers and of their store.
+// sayWhatBrokersSaid prints the ends of the logs of brokers and of their store, unless
+// that is a server of somebody else.
 func sayWhatBrokersSaid(t *testing.T, dir string) {
 	const last = 12 << 10
 	logs, _ := filepath.Glob(filepath.Join(dir, "broker-*", "process.log")) // a constant pattern
-	logs = append(logs, filepath.Join(dir, "zookeeper", "process.log"))
-	for _, path := range logs {
+	store, _ := filepath.Glob(filepath.Join(dir, "zookeeper", "process.log"))
+	for _, path := range append(logs, store...) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Log(err)
