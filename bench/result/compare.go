@@ -83,6 +83,16 @@ const (
 	TooFew     Verdict = "too_few" // n < 6 blocks in common
 )
 
+// Withheld is why a verdict of faster or slower is not given.
+type Withheld string
+
+// Reasons to withhold a verdict.
+const (
+	ByInterval   Withheld = "interval"    // the interval holds 1
+	ByCorrection Withheld = "correction"  // it does not, but the corrected p is too large
+	ByNoiseFloor Withheld = "noise_floor" // the ratio lies within the noise floor
+)
+
 // Pair is one cell against its base in one metric.
 type Pair struct {
 	Experiment string `json:"experiment"`
@@ -101,6 +111,9 @@ type Pair struct {
 	P       float64 `json:"p"`
 	PHolm   float64 `json:"p_holm"`
 	Verdict Verdict `json:"verdict"`
+	// Withheld are the reasons why an undecided pair is neither faster nor slower,
+	// every one that holds.
+	Withheld []Withheld `json:"withheld,omitempty"`
 	// Floor is the noise floor that the verdict had to pass, a factor above 1, and
 	// FloorOf the experiment whose A/A cell gave it; 0 and empty where none did.
 	Floor   float64 `json:"floor,omitempty"`

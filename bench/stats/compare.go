@@ -213,7 +213,7 @@ func decide(all []candidate, floors []floor, m metric) []result.Pair {
 		if l, ok := floorFor(floors, all[i]); ok {
 			p.Floor, p.FloorOf = l.Floor, l.Experiment
 		}
-		p.Verdict = verdict(p, m.moreIsFaster)
+		p.Verdict, p.Withheld = verdict(p, m.moreIsFaster)
 		if p.Verdict != result.Undecided && p.Verdict != result.TooFew {
 			p.NeedN = 0
 		}
@@ -222,21 +222,38 @@ func decide(all []candidate, floors []floor, m metric) []result.Pair {
 	return pairs
 }
 
-// verdict needs an interval that excludes 1, survives the correction and is of
-// an effect beyond the floor, or an interval within the margin.
-func verdict(p result.Pair, moreIsFaster bool) result.Verdict {
+// verdict is equivalence where the interval lies within the margin, and a difference
+// where nothing withholds it; else it comes with what does.
+func verdict(p result.Pair, moreIsFaster bool) (result.Verdict, []result.Withheld) {
 	r := p.Ratio
 	switch {
 	case p.N < LeastN:
-		return result.TooFew
+		return result.TooFew, nil
 	case r.Low > 1/(1+Margin) && r.High < 1+Margin:
-		return result.Equivalent
-	case p.PHolm >= 1-Confidence || r.Low <= 1 && r.High >= 1 || within(r.Median, p.Floor):
-		return result.Undecided
-	case (r.Low > 1) == moreIsFaster:
-		return result.Faster
+		return result.Equivalent, nil
 	}
-	return result.Slower
+	if why := withheld(p); len(why) > 0 {
+		return result.Undecided, why
+	}
+	if (r.Low > 1) == moreIsFaster {
+		return result.Faster, nil
+	}
+	return result.Slower, nil
+}
+
+// withheld are all reasons why a pair shows no difference: its interval does not, it
+// does not survive the correction, or it lies within the floor.
+func withheld(p result.Pair) (why []result.Withheld) {
+	switch {
+	case p.Ratio.Low <= 1 && p.Ratio.High >= 1:
+		why = append(why, result.ByInterval)
+	case p.PHolm >= 1-Confidence:
+		why = append(why, result.ByCorrection)
+	}
+	if within(p.Ratio.Median, p.Floor) {
+		why = append(why, result.ByNoiseFloor)
+	}
+	return why
 }
 
 // notes are sentences that belong beside every table of the folder.

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,29 @@ func TestAgainIsJudged(t *testing.T) {
 	for _, p := range Summarise(f).Pairs {
 		if p.Cell == "aa" && p.Metric == result.MetricProduce && p.Verdict != result.Faster {
 			t.Errorf("the base again at ×1.3 is %s: its own floor must not hide it", p.Verdict)
+		}
+	}
+}
+
+// TestWithheld: every reason that holds is given, and none that does not.
+func TestWithheld(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		low, mid, high float64
+		pHolm, floor   float64
+		want           []result.Withheld
+	}{
+		{"an interval that holds 1", 0.9, 1.2, 1.6, 0.4, 0, []result.Withheld{result.ByInterval}},
+		{"alone, not after correction", 1.02, 1.3, 1.66, 0.2, 0, []result.Withheld{result.ByCorrection}},
+		{"after correction, within the floor", 1.1, 1.19, 1.29, 0.01, 1.43, []result.Withheld{result.ByNoiseFloor}},
+		{"below 1, within the floor", 0.68, 0.75, 0.81, 0.01, 1.43, []result.Withheld{result.ByNoiseFloor}},
+		{"neither", 1.02, 1.2, 1.41, 0.2, 1.43, []result.Withheld{result.ByCorrection, result.ByNoiseFloor}},
+		{"nothing", 1.4, 1.5, 1.6, 0.01, 1.43, nil},
+	} {
+		p := result.Pair{N: 6, PHolm: c.pHolm, Floor: c.floor, Ratio: result.Interval{Low: c.low, Median: c.mid, High: c.high}}
+		got, why := verdict(p, true)
+		if !slices.Equal(why, c.want) || (got == result.Undecided) != (c.want != nil) {
+			t.Errorf("%s: %s, withheld by %v; want %v", c.name, got, why, c.want)
 		}
 	}
 }

@@ -151,8 +151,8 @@ func open(some []judged) string {
 	parts := make([]string, len(some))
 	for i, j := range some {
 		parts[i] = fmt.Sprintf("%s (%s", j.name, changes(j.p.Ratio))
-		if j.p.Ratio.Low > 1 || j.p.Ratio.High < 1 {
-			parts[i] += " alone, not after Holm's correction"
+		if why := withheldWords(j.p); why != "" {
+			parts[i] += ", " + why
 		}
 		switch need := j.p.NeedN; {
 		case need > manyBlocks:

@@ -1,0 +1,36 @@
+package page
+
+import (
+	"strings"
+	"testing"
+
+	"tidemark/bench/result"
+)
+
+// TestWithheldWords: the reason that is told is the one for which the verdict was
+// withheld. An interval that excludes 1 may have been withheld by either rule.
+func TestWithheldWords(t *testing.T) {
+	correction, floor := "not after Holm's correction", "within the noise floor of −30 % to +43 %"
+	for _, c := range []struct {
+		why  []result.Withheld
+		want []string
+	}{
+		{[]result.Withheld{result.ByCorrection}, []string{correction}},
+		{[]result.Withheld{result.ByNoiseFloor}, []string{floor}},
+		{[]result.Withheld{result.ByCorrection, result.ByNoiseFloor}, []string{correction, floor}},
+		{[]result.Withheld{result.ByInterval}, nil},
+		{[]result.Withheld{result.ByInterval, result.ByNoiseFloor}, []string{floor}},
+	} {
+		p := result.Pair{Verdict: result.Undecided, Floor: 1.43, Withheld: c.why, Ratio: result.Interval{Median: 1.3, Low: 1.1, High: 1.5}}
+		said := spaced(open([]judged{{name: "x=1", p: p}}))
+		for _, words := range []string{correction, floor} {
+			want := false
+			for _, w := range c.want {
+				want = want || w == words
+			}
+			if strings.Contains(said, words) != want {
+				t.Errorf("withheld by %v: says %q: %v, want %v\n%s", c.why, words, !want, want, said)
+			}
+		}
+	}
+}
