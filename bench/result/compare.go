@@ -118,6 +118,8 @@ type Pair struct {
 	// FloorOf the experiment whose A/A cell gave it; 0 and empty where none did.
 	Floor   float64 `json:"floor,omitempty"`
 	FloorOf string  `json:"floor_of,omitempty"`
-	// NeedN estimates the blocks needed to decide, 0 when decided.
+	// NeedN estimates the blocks needed to decide by the rule of the verdicts, had
+	// every comparison as many more and went on as it began. 0 when decided; where
+	// Verdict is undecided, 0 says that no number would. Above 1000 it says "more".
 	NeedN int `json:"need_n"`
 }

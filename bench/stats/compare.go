@@ -109,7 +109,10 @@ type candidate struct {
 	// not held against one.
 	again bool
 	// raw is the uncorrected p that Holm's correction works on.
-	raw float64
+	raw     float64
+	outlook outlook
+	// never is true where no number of blocks would decide.
+	never bool
 }
 
 // sameRate is false for cells that differ in the offered rate: a latency at one
@@ -172,10 +175,9 @@ func pair(f *result.Folder, e result.PlanExperiment, cell, base result.PlanCell,
 	if len(logs) == 0 {
 		return k, false
 	}
-	k = candidate{kind: e.Kind, again: cell.AA}
+	k = candidate{kind: e.Kind, again: cell.AA, outlook: pairedOutlook(logs)}
 	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: base.ID, BaseLabel: base.Label, Metric: m.name, N: len(logs)}
 	k.raw = fillRatio(&k.Pair, logs)
-	k.NeedN = NeedN(logs, math.Log1p(Margin))
 	return k, true
 }
 
@@ -200,26 +202,31 @@ func fillRatio(p *result.Pair, logs []float64) (raw float64) {
 	return raw
 }
 
-// decide corrects the family's p values and gives the verdicts.
+// decide gives the verdicts of a figure, and says what would decide where they are open.
 func decide(all []candidate, floors []floor, m metric) []result.Pair {
+	judge(all, floors, m)
+	need(all, floors, m)
+	pairs := make([]result.Pair, len(all))
+	for i := range all {
+		pairs[i] = all[i].Pair
+	}
+	return pairs
+}
+
+// judge corrects the family's p values and gives the verdicts.
+func judge(all []candidate, floors []floor, m metric) {
 	ps := make([]float64, len(all))
 	for i := range all {
 		ps[i] = all[i].raw
 	}
-	pairs := make([]result.Pair, len(all))
 	for i, corrected := range Holm(ps) {
-		p := all[i].Pair
-		p.PHolm = corrected
-		if l, ok := floorFor(floors, all[i]); ok {
-			p.Floor, p.FloorOf = l.Floor, l.Experiment
+		k := &all[i]
+		k.PHolm = corrected
+		if l, ok := floorFor(floors, *k); ok {
+			k.Floor, k.FloorOf = l.Floor, l.Experiment
 		}
-		p.Verdict, p.Withheld = verdict(p, m.moreIsFaster)
-		if p.Verdict != result.Undecided && p.Verdict != result.TooFew {
-			p.NeedN = 0
-		}
-		pairs[i] = p
+		k.Verdict, k.Withheld = verdict(k.Pair, m.moreIsFaster)
 	}
-	return pairs
 }
 
 // verdict is equivalence where the interval lies within the margin, and a difference
@@ -336,8 +343,8 @@ func across(a, b *result.Folder, e result.PlanExperiment, cell result.PlanCell, 
 	}
 	n := min(len(la), len(lb))
 	i, raw := Welch(la, lb)
-	k = candidate{kind: e.Kind, again: cell.AA, raw: raw}
-	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: cell.ID, BaseLabel: "A", Metric: m.name, N: n, P: raw, NeedN: NeedNBetween(la, lb, math.Log1p(Margin))}
+	k = candidate{kind: e.Kind, again: cell.AA, raw: raw, outlook: sampleOutlook(la, lb)}
+	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: cell.ID, BaseLabel: "A", Metric: m.name, N: n, P: raw}
 	how := "welch_t"
 	if n < LeastN {
 		how, k.P, k.raw = "min_max", 1, 1

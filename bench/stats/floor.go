@@ -10,7 +10,10 @@ import (
 
 // floor is the noise floor of one figure: what its base cell differed by from itself,
 // run in the same blocks under a second name.
-type floor struct{ result.Noise }
+type floor struct {
+	result.Noise
+	outlook outlook
+}
 
 // floorsOf are the floors of a figure in a folder, one for each experiment with an
 // A/A cell and blocks enough for an interval.
@@ -26,7 +29,7 @@ func floorsOf(f *result.Folder, m metric) (out []floor) {
 				continue
 			}
 			further := max(math.Log(k.Ratio.High), -math.Log(k.Ratio.Low))
-			out = append(out, floor{result.Noise{Experiment: e.Name, Kind: e.Kind, Metric: m.name, Ratio: k.Ratio, Floor: math.Exp(further)}})
+			out = append(out, floor{result.Noise{Experiment: e.Name, Kind: e.Kind, Metric: m.name, Ratio: k.Ratio, Floor: math.Exp(further)}, k.outlook})
 		}
 	}
 	return out

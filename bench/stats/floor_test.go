@@ -59,7 +59,7 @@ func TestFloorsAreOfTheirOwnFigure(t *testing.T) {
 // TestFloorForACell: its own experiment's, else the highest of its kind, else none.
 func TestFloorForACell(t *testing.T) {
 	of := func(name string, kind result.Kind, factor float64) floor {
-		return floor{result.Noise{Experiment: name, Kind: kind, Floor: factor}}
+		return floor{Noise: result.Noise{Experiment: name, Kind: kind, Floor: factor}}
 	}
 	all := []floor{of("a", result.Burst, 1.1), of("b", result.Burst, 1.4), of("c", result.Sustained, 1.2)}
 	for _, c := range []struct {

@@ -6,7 +6,6 @@ package stats
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"sort"
 
@@ -190,33 +189,4 @@ func Holm(p []float64) []float64 {
 		out[i] = largest
 	}
 	return out
-}
-
-// NeedN estimates how many pairs would decide: how many make the interval
-// narrower than the effect, or lie within ±margin, whichever is nearer.
-func NeedN(differences []float64, margin float64) int {
-	if len(differences) < 2 {
-		return LeastN
-	}
-	mean, sd := stat.MeanStdDev(differences, nil)
-	return needed(mean, sd, len(differences), margin)
-}
-
-// NeedNBetween is NeedN for two samples that are not paired, of each of them.
-func NeedNBetween(a, b []float64, margin float64) int {
-	if len(a) < 2 || len(b) < 2 {
-		return LeastN
-	}
-	meanA, varianceA := stat.MeanVariance(a, nil)
-	meanB, varianceB := stat.MeanVariance(b, nil)
-	return needed(meanB-meanA, math.Sqrt(varianceA+varianceB), min(len(a), len(b)), margin)
-}
-
-func needed(mean, sd float64, have int, margin float64) int {
-	target := max(math.Abs(mean), margin-math.Abs(mean))
-	if target <= 0 || sd == 0 {
-		return LeastN
-	}
-	n := math.Ceil(math.Pow(1.96*sd/target, 2)) + 2
-	return max(LeastN, have+1, min(int(n), 1<<(bits.UintSize/4)))
 }

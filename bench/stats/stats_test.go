@@ -183,14 +183,3 @@ func TestOtherRatesAreNotCompared(t *testing.T) {
 		t.Errorf("%d cells and pairs %+v, want 2 and none", len(s.Cells), s.Pairs)
 	}
 }
-
-func TestNeedNBetween(t *testing.T) {
-	near, far := []float64{0.00, 0.02, -0.02, 0.01}, []float64{0.50, 0.52, 0.48, 0.51}
-	if n := NeedNBetween(near, far, 0.05); n != LeastN {
-		t.Errorf("an effect far over the noise needs %d runs, want the least, %d", n, LeastN)
-	}
-	noisy := []float64{-0.4, 0.5, 0.1, -0.2, 0.3}
-	if n := NeedNBetween(near, noisy, 0.05); n <= 50 {
-		t.Errorf("an effect within a tenfold noise needs %d runs, want many more than there were", n)
-	}
-}

@@ -168,7 +168,7 @@ func printPairs(w io.Writer, c *result.Compare) error {
 		need := "-"
 		switch p.Verdict {
 		case result.Undecided:
-			need = fmt.Sprintf("n≈%d", p.NeedN)
+			need = needed(p.NeedN)
 		case result.TooFew:
 			need = fmt.Sprintf("n≥%d", stats.LeastN)
 		}
@@ -186,6 +186,17 @@ func printPairs(w io.Writer, c *result.Compare) error {
 		}
 	}
 	return nil
+}
+
+// needed is how many blocks or runs would decide what is undecided.
+func needed(n int) string {
+	switch {
+	case n == 0:
+		return "no number"
+	case n > stats.MostNeed:
+		return fmt.Sprintf("n>%d", stats.MostNeed)
+	}
+	return fmt.Sprintf("n≈%d", n)
 }
 
 // count writes a number with three digits and k, M or G.

@@ -59,6 +59,15 @@ func TestIntervalsShareTheMediansUnit(t *testing.T) {
 	}
 }
 
+// TestNeeded: where no number of runs would decide, none is given.
+func TestNeeded(t *testing.T) {
+	for n, want := range map[int]string{7: "n≈7", 0: "no number", 1040: "n>1000"} {
+		if got := needed(n); got != want {
+			t.Errorf("%d: got %q, want %q", n, got, want)
+		}
+	}
+}
+
 // TestTableFitsATerminal prints the widest texts that the suites can give.
 func TestTableFitsATerminal(t *testing.T) {
 	const most = 160

@@ -146,6 +146,17 @@ func names(some []judged) string {
 // manyBlocks is where an estimate of the blocks needed stops being advice.
 const manyBlocks = 100
 
+// needWords say how many blocks would decide an undecided pair.
+func needWords(p result.Pair) string {
+	switch need := p.NeedN; {
+	case need == 0:
+		return "no number of blocks would decide, for the base differs from itself by as much"
+	case need > manyBlocks:
+		return fmt.Sprintf("more than %d blocks would be needed", manyBlocks)
+	}
+	return fmt.Sprintf("about %d blocks would decide", p.NeedN)
+}
+
 // open lists what is not decided and what would decide it.
 func open(some []judged) string {
 	parts := make([]string, len(some))
@@ -154,12 +165,7 @@ func open(some []judged) string {
 		if why := withheldWords(j.p); why != "" {
 			parts[i] += ", " + why
 		}
-		switch need := j.p.NeedN; {
-		case need > manyBlocks:
-			parts[i] += fmt.Sprintf("; more than %d blocks would be needed", manyBlocks)
-		case need > 0:
-			parts[i] += fmt.Sprintf("; about %d blocks would decide", need)
-		}
+		parts[i] += "; " + needWords(j.p)
 		parts[i] += outlying(j.outliers)
 		parts[i] += ")"
 	}

@@ -34,3 +34,12 @@ func TestWithheldWords(t *testing.T) {
 		}
 	}
 }
+
+// TestNeedWords: a number where one would decide, and where none would, the reason.
+func TestNeedWords(t *testing.T) {
+	for n, want := range map[int]string{12: "about 12 blocks would decide", 400: "more than 100 blocks", 0: "no number of blocks would decide, for the base differs from itself by as much"} {
+		if got := needWords(result.Pair{Verdict: result.Undecided, NeedN: n}); !strings.Contains(got, want) {
+			t.Errorf("%d: got %q, want %q", n, got, want)
+		}
+	}
+}

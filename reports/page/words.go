@@ -94,10 +94,13 @@ func verdict(metric string, p result.Pair) string {
 	case result.Equivalent:
 		return "equivalent"
 	case result.Undecided:
-		if p.NeedN > 0 && p.NeedN <= manyBlocks {
-			return fmt.Sprintf("undecided (n ≈ %d)", p.NeedN)
+		switch {
+		case p.NeedN == 0:
+			return "undecided, no blocks would do"
+		case p.NeedN > manyBlocks:
+			return fmt.Sprintf("undecided, needs > %d blocks", manyBlocks)
 		}
-		return "undecided"
+		return fmt.Sprintf("undecided, needs ≈ %d blocks", p.NeedN)
 	}
 	return fmt.Sprintf("too few (n = %d)", p.N)
 }
@@ -153,7 +156,7 @@ func cellLabel(e *dataset.Experiment, c *dataset.Cell) string {
 }
 
 // pairedWords explain the per cents of verdicts once for every panel.
-const pairedWords = "Per cents and factors against the base are paired, per block: the geometric mean of the blocks' ratios, which need not equal the quotient of the two medians."
+const pairedWords = "Per cents and factors against the base are paired, per block: the geometric mean of the blocks' ratios, which need not equal the quotient of the two medians. Beside an open verdict stands how many blocks would decide by the same rule if effect and spread stayed as they are; none would where the base differs from itself by as much."
 
 // legend explains the appearances in use, the base first.
 func legend(cells []*dataset.Cell, m dataset.Metric, band bool) []chart.Key {

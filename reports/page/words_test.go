@@ -49,8 +49,9 @@ func TestVerdict(t *testing.T) {
 		{result.MetricProduceCost, pair(result.Faster, 0.9, 6, 0), "10 % cheaper"},
 		{result.MetricFetchCost, pair(result.Slower, 1.2, 6, 0), "20 % dearer"},
 		{result.MetricProduce, pair(result.Equivalent, 1.02, 6, 0), "equivalent"},
-		{result.MetricProduce, pair(result.Undecided, 1.2, 6, 14), "undecided (n ≈ 14)"},
-		{result.MetricProduce, pair(result.Undecided, 1.2, 6, 0), "undecided"},
+		{result.MetricProduce, pair(result.Undecided, 1.2, 6, 14), "undecided, needs ≈ 14 blocks"},
+		{result.MetricProduce, pair(result.Undecided, 1.02, 6, 400), "undecided, needs > 100 blocks"},
+		{result.MetricProduce, pair(result.Undecided, 1.2, 6, 0), "undecided, no blocks would do"},
 		{result.MetricProduce, pair(result.TooFew, 3, 2, 0), "too few (n = 2)"},
 		{result.MetricProduce, pair("", 3, 2, 0), "too few (n = 2)"},
 	} {
