@@ -15,6 +15,7 @@ logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 gotestsum=$logs/gotestsum
 go build -modfile=tools/go.mod -o "$gotestsum" gotest.tools/gotestsum || exit 1
+go build -o "$logs/failures" ./scripts/failures || exit 1
 failed=0
 shares=()
 
@@ -27,11 +28,15 @@ part() {
 	shares+=("$(printf '%-22s %4d s' "$name" $((SECONDS - start)))")
 }
 
+# go_test NAME ARGUMENT... runs go test; what fails is told when it does, and in short by
+# the end of the log.
 go_test() {
 	local name=$1
 	shift
-	"$gotestsum" --format=pkgname-and-test-fails --jsonfile "$logs/$name.json" -- "$@"
+	"$gotestsum" --format=pkgname-and-test-fails --hide-summary=failed --jsonfile "$logs/$name.json" -- "$@"
 }
+
+fuzz() { scripts/fuzz.sh "$1" | tee "$logs/fuzzing"; }
 
 inner=$(go list ./... | grep -v '^tidemark/e2e')
 
@@ -39,11 +44,10 @@ part "unit and conformance" go_test unit -timeout 15m $inner
 part "known-bad builds" go_test planted -tags planted ./replication ./replication/internal/scene ./coordinator/group ./coordinator/txn
 part "known-bad logs" go_test planted-logs -tags planted -run '^TestPlanted$' ./commitlog
 part "race" go_test race -race -timeout 25m $inner
-[ "$simtime" = 0 ] || part "simulation" env SIMTIME="$simtime" "$gotestsum" --format=pkgname-and-test-fails \
-	--jsonfile "$logs/simulation.json" -- -count=1 -timeout 3h -run '^(TestCorpus|TestMany)$' ./replication/sim
+[ "$simtime" = 0 ] || SIMTIME=$simtime part "simulation" go_test simulation -count=1 -timeout 3h -run '^(TestCorpus|TestMany)$' ./replication/sim
 part "clients" go_test clients -count=1 -timeout 35m -skip '^TestChaos' ./e2e/...
 part "chaos" go_test chaos -count=1 -timeout 60m -run '^TestChaos' ./e2e
-[ "${FUZZTIME:-20s}" = 0 ] || part "fuzzing" scripts/fuzz.sh "${FUZZTIME:-20s}"
+[ "${FUZZTIME:-20s}" = 0 ] || part "fuzzing" fuzz "${FUZZTIME:-20s}"
 
 echo "=== shares"
 printf '%s\n' "${shares[@]}"
@@ -51,5 +55,7 @@ printf '%s\n' "${shares[@]}"
 count() { cat "$logs"/*.json | grep "\"Action\":\"$1\"" | grep -c '"Test":'; }
 skipped=$(count skip)
 [ "$skipped" -eq 0 ] || echo "skipped tests are listed with their reasons at the end of each part above"
+"$logs/failures" "$logs"/*.json
+[ ! -e "$logs/fuzzing" ] || grep 'FAILED$' "$logs/fuzzing"
 echo "$(count pass) passed, $(count fail) failed, $skipped skipped"
 exit $failed

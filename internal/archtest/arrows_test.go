@@ -110,6 +110,8 @@ var arrows = map[string][]string{
 	"reports/dataset": {"bench/result", "bench/hist", "bench/stats"},
 	"reports/chart":   {},
 	"reports/page":    {"reports/dataset", "reports/chart", "bench/result", "bench/hist"},
+
+	"scripts/failures": {},
 }
 
 // free lists the trees that may import anything of ours.
