@@ -244,6 +244,7 @@ func tailOf(log string) string {
 // that is deleted next, at the cost of the runs that follow. The data directory
 // is the caller's to delete.
 func (t *Target) Stop() error {
+	t.probe.close()
 	switch {
 	case t.cluster != nil:
 		err := t.cluster.Down(false)
