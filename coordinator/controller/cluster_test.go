@@ -43,6 +43,7 @@ type fakeBroker struct {
 	views           map[TopicPartition]PartitionState
 	logs            map[key]bool
 	offline         map[TopicPartition]bool
+	noLeader        bool // it refuses to lead
 	ends            map[TopicPartition]FenceAnswer
 	fences          map[TopicPartition]int32
 	slow            map[TopicPartition]chan struct{} // told that it is asked for a promise, which it never gives

@@ -48,7 +48,7 @@ func (f *fakePeers) LeaderAndISR(_ context.Context, id int32, r LeaderAndISR) (L
 	}
 	answer := LeaderAndISRAnswer{Partitions: make([]PartitionAnswer, len(r.Partitions))}
 	for i, s := range r.Partitions {
-		if b.offline[s.TopicPartition] {
+		if b.offline[s.TopicPartition] || b.noLeader && s.Leader == id {
 			answer.Partitions[i].Err = ErrReplicaOffline
 			continue
 		}

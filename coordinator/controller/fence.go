@@ -56,6 +56,23 @@ func (c *Controller) onOffline(s *sender, k key) {
 	c.dirty[p] = true
 }
 
+// onOnline notes that a replica that was offline has a leader, which it follows or is:
+// one that may not lead follows all the same (KafkaController's
+// processLeaderAndIsrResponseReceived).
+func (c *Controller) onOnline(s *sender, k key) {
+	b := c.brokers[s.broker.ID]
+	if b == nil || b.sender != s {
+		return
+	}
+	p := c.find(k.TopicPartition)
+	if p == nil || p.topic.ID != k.id || p.offline[s.broker.ID] != s.broker.Epoch {
+		return
+	}
+	delete(p.offline, s.broker.ID)
+	c.log.Info("replica is online again", "topic", k.Topic, "partition", k.Partition, "broker", s.broker.ID)
+	c.dirty[p] = true
+}
+
 // fencesAtOnce is how many replicas of one broker are fenced at a time: each may
 // have to wait for its broker's disk.
 const fencesAtOnce = 16

@@ -310,6 +310,26 @@ func TestALostLogDirectoryIsADeath(t *testing.T) {
 	})
 }
 
+// TestAReplicaThatMayNotLeadFollows: one that refuses to lead counts as dead, and lives
+// again once it follows another.
+func TestAReplicaThatMayNotLeadFollows(t *testing.T) {
+	n, c, client := three(t)
+	n.mu.Lock()
+	n.brokers[3].noLeader = true
+	n.mu.Unlock()
+	n.create(c, "t", map[int32][]int32{0: {3, 2, 1}})
+	await(t, func() (bool, string) {
+		s := n.state(client, "t", 0)
+		return s.Leader == 2 && !replication.Contains(s.ISR, 3), fmt.Sprintf("%+v", s)
+	})
+	await(t, func() (bool, string) { // A replica that is offline is not admitted.
+		s := n.state(client, "t", 0)
+		isr := append(slices.Clone(s.ISR), replication.Member{Broker: 3, BrokerEpoch: n.brokers[3].epoch})
+		out, err := c.AlterPartition(testContext(t), 2, n.brokers[2].epoch, []Proposal{{Topic: "t", LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.Version, ISR: isr}})
+		return err == nil && out[0].Err == nil, fmt.Sprintf("%+v, %v", out, err)
+	})
+}
+
 // TestLeadersThatWriteTheISRThemselves: under isr.update=zookeeper the controller
 // follows what leaders announce, tells everybody, and removes the announcements.
 func TestLeadersThatWriteTheISRThemselves(t *testing.T) {

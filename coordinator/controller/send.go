@@ -200,9 +200,14 @@ func (s *sender) sendRoles(b *batch) error {
 			err = answer.Partitions[i].Err
 		}
 		k := key{w.value.TopicID, w.value.TopicPartition}
-		if errors.Is(err, ErrReplicaOffline) {
+		switch {
+		case errors.Is(err, ErrReplicaOffline):
+			s.offline[k] = true
 			s.c.post(func() { s.c.onOffline(s, k) })
 			err = nil
+		case err == nil && s.offline[k] && w.value.Leader >= 0:
+			delete(s.offline, k)
+			s.c.post(func() { s.c.onOnline(s, k) })
 		}
 		if err != nil {
 			failed = err

@@ -55,7 +55,9 @@ type sender struct {
 	stops  map[key]waiting[stopping]
 	fences map[key]int32 // leader epochs to be promised
 	asked  map[key]bool  // somebody asks for them
-	live   []znode.Broker
+	// offline are replicas that refused a state and have taken no leader since.
+	offline map[key]bool
+	live    []znode.Broker
 	// news: live changed. released: the first request may go; full: it is to be a
 	// Full one. gathering: what is taken in belongs together, and leaves together.
 	news, released, full, gathering bool
@@ -72,7 +74,7 @@ func (c *Controller) newSender(b znode.Broker) *sender {
 	s := &sender{
 		peers: c.o.Peers, log: c.log, c: c, broker: b,
 		header: Header{Controller: c.o.BrokerID, ControllerEpoch: c.fence.Epoch, BrokerEpoch: b.Epoch},
-		wake:   make(chan struct{}, 1), asking: make(chan struct{}, 1),
+		wake:   make(chan struct{}, 1), asking: make(chan struct{}, 1), offline: map[key]bool{},
 		told: map[key]told{}, roles: map[key]waiting[PartitionState]{}, views: map[key]waiting[PartitionState]{},
 		stops: map[key]waiting[stopping]{}, fences: map[key]int32{}, asked: map[key]bool{}, news: true,
 	}
