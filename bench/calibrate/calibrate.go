@@ -170,8 +170,14 @@ func latencies(each time.Duration, step func() (time.Duration, error)) (median, 
 		}
 		all = append(all, float64(d))
 	}
-	sort.Float64s(all)
-	return all[len(all)/2], all[len(all)*99/100], nil
+	median, p99 = percentiles(all)
+	return median, p99, nil
+}
+
+// percentiles sorts times, of which there is one at least.
+func percentiles(times []float64) (median, p99 float64) {
+	sort.Float64s(times)
+	return times[len(times)/2], times[len(times)*99/100]
 }
 
 // throughput makes a sampler of a byte-moving step.

@@ -29,6 +29,7 @@ var networkLimits = []limit{
 	{result.LimitMappedDiscard, "write(2) of a mapped file to loopback, reader discards", result.UnitBytesPerS, streaming(discarding, sendingMapping)},
 	{result.LimitPingTight, "100-byte round trip over loopback, one after the other", result.UnitNs, pingPong(0)},
 	{result.LimitPingPaced, "100-byte round trip over loopback, one a millisecond", result.UnitNs, pingPong(time.Millisecond)},
+	{result.LimitPingOpen, "100-byte round trip over loopback, 10,000 a second answered or not, from when each is due", result.UnitNs, openPing},
 }
 
 // pair is two ends of a loopback connection. The far end has a thread of its own

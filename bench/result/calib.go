@@ -58,6 +58,7 @@ const (
 	LimitMappedDiscard    = "mapped.discard"
 	LimitPingTight        = "pingpong.tight"
 	LimitPingPaced        = "pingpong.paced"
+	LimitPingOpen         = "pingpong.open"
 	LimitTimerOvershoot   = "timer.overshoot"
 	LimitPacerOvershoot   = "timer.pacer"
 	LimitGzipCompress     = "gzip.compress"

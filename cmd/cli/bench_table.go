@@ -55,7 +55,7 @@ func runsOf(p result.Plan) string {
 }
 
 // calibrationSeconds is about what calibration takes.
-const calibrationSeconds = 20
+const calibrationSeconds = 40
 
 // printSummary is the table at the end of a run.
 func printSummary(w io.Writer, s *run.Summary) error {
