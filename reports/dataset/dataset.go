@@ -195,6 +195,18 @@ func (inv *Invocation) cellOf(r result.Run) *Cell {
 	return c
 }
 
+// Only is the cell with those of its usable runs that keep says. Its intervals are
+// taken of them, and it is compared with nothing.
+func (c *Cell) Only(keep func(result.Run) bool) *Cell {
+	some := &Cell{PlanCell: c.PlanCell, Kind: c.Kind, Runs: c.Runs, Failures: c.Failures}
+	for _, r := range c.Usable {
+		if keep(r) {
+			some.Usable = append(some.Usable, r)
+		}
+	}
+	return some
+}
+
 // settle sorts the runs and takes what needs no statistics.
 func (c *Cell) settle() {
 	sort.SliceStable(c.Runs, func(i, j int) bool { return c.Runs[i].Block < c.Runs[j].Block })

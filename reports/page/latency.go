@@ -12,25 +12,6 @@ import (
 	"tidemark/reports/dataset"
 )
 
-// chosen are the cells of a paced experiment whose spectra are drawn: all where
-// they are few, else the lowest, the middle and the highest rate that kept up.
-func chosen(e *dataset.Experiment) []*dataset.Cell {
-	var out []*dataset.Cell
-	for _, k := range curves(e) {
-		var kept []*dataset.Cell
-		for _, c := range k.cells {
-			if keepsUp(c) {
-				kept = append(kept, c)
-			}
-		}
-		if len(kept) > 3 {
-			kept = []*dataset.Cell{kept[0], kept[len(kept)/2], kept[len(kept)-1]}
-		}
-		out = append(out, kept...)
-	}
-	return out
-}
-
 // spectra shows the whole distribution of response and service time: where they
 // part, requests waited before they were sent.
 func spectra(v *view) (Panel, error) {
@@ -38,20 +19,30 @@ func spectra(v *view) (Panel, error) {
 		Lead:    "Response time (solid) counts from the intended send, service time (dashed) from the actual one. Where they part, a tool that measures only service time would have hidden the wait.",
 		Caption: "At each percentile the median over runs; the axis stretches towards 100 %. A percentile is drawn while every run holds ten values beyond it, from p99.9 on a hundred. The table holds the exact percentiles of each run's summary: their medians, and the largest value of all runs.",
 	}
+	some := 0
 	for _, e := range paced(v) {
 		c := spectrumChart(heading(e)+": percentile spectrum", "response and service time")
 		t := spectrumTable(heading(e))
 		pair := spectrumPair{&c, &t, result.HistResponse, result.HistService, "service"}
-		for n, cell := range chosen(e) {
-			if _, err := pair.add(v, cell, pacedName(e, cell), n); err != nil {
+		drawn, left := chosen(e)
+		some += len(drawn)
+		for n, d := range drawn {
+			if _, err := pair.add(v, d.Cell, d.name, n); err != nil {
 				return p, err
 			}
 		}
+		p.Notes = append(p.Notes, left...)
+		if len(drawn) == 0 {
+			continue
+		}
 		p.Figures = append(p.Figures, draw(heading(e), responseKeys, c))
 		p.Tables = append(p.Tables, t)
-		p.Title = gapTitle(v, e, p.Title)
+		p.Title = gapTitle(drawn, p.Title)
 	}
-	if len(p.Figures) == 0 {
+	switch {
+	case some == 0 && len(p.Notes) > 0:
+		p.Title = "No offered rate was kept up with"
+	case len(p.Figures) == 0:
 		return Panel{}, &MissingError{"no experiment of this invocation ran at a fixed rate; a saturating run's latency describes the harness's own queue and is not drawn"}
 	}
 	return p, v.addEndToEnd(&p)
@@ -100,16 +91,17 @@ func (v *view) addEndToEnd(p *Panel) error {
 	for _, e := range paced(v) {
 		c := spectrumChart(heading(e)+": end to end", "intended send to consumer")
 		t := spectrumTable(heading(e) + " · end to end")
-		for n, cell := range chosen(e) {
-			points, err := v.Spectrum(cell, result.HistE2E)
+		drawn, _ := chosen(e)
+		for n, d := range drawn {
+			points, err := v.Spectrum(d.Cell, result.HistE2E)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			c.Series = append(c.Series, spectrumSeries(pacedName(e, cell), points, n))
-			summaryRow(&t, pacedName(e, cell), result.HistE2E, cell)
+			c.Series = append(c.Series, spectrumSeries(d.name, points, n))
+			summaryRow(&t, d.name, result.HistE2E, d.Cell)
 		}
 		if len(c.Series) > 0 {
 			p.Figures = append(p.Figures, draw(heading(e)+" · end to end: intended send to consumer, one clock", nil, c))
@@ -230,18 +222,17 @@ func summaryRow(t *Table, cell, metric string, c *dataset.Cell) {
 
 // gapTitle says how far response and service time are apart at p99 in the busiest
 // cell drawn.
-func gapTitle(v *view, e *dataset.Experiment, have string) string {
-	cells := chosen(e)
-	if have != "" || len(cells) == 0 {
+func gapTitle(drawn []kept, have string) string {
+	if have != "" {
 		return have
 	}
-	c := cells[len(cells)-1]
-	response := c.Interval(dataset.P99).Median
-	service := p99Of(c, result.HistService)
+	d := drawn[len(drawn)-1]
+	response := d.Interval(dataset.P99).Median
+	service := p99Of(d.Cell, result.HistService)
 	if service <= 0 {
-		return fmt.Sprintf("At %s, p99 response time is %s", pacedName(e, c), chart.Nanoseconds(response))
+		return fmt.Sprintf("At %s, p99 response time is %s", d.name, chart.Nanoseconds(response))
 	}
-	return fmt.Sprintf("At %s, p99 response time is %s and p99 service time %s", pacedName(e, c), chart.Nanoseconds(response), chart.Nanoseconds(service))
+	return fmt.Sprintf("At %s, p99 response time is %s and p99 service time %s", d.name, chart.Nanoseconds(response), chart.Nanoseconds(service))
 }
 
 // lateness shows how far from its intended instant the harness sent, and how much of
@@ -251,30 +242,36 @@ func lateness(v *view) (Panel, error) {
 		Lead:    "From the instant at which a record was due to the one at which it was sent. All of it is part of every response time above. Part of it may be waiting for the target: a sender that has reached its limit of requests in flight sends late. The harness's own part (dashed) is counted from the end of such a wait; only a run in which its p99 is more than 100 µs and more than a tenth of the p99 response time is marked degraded for it.",
 		Caption: "At each percentile the median over runs; the title is of the cell in which sending was latest.",
 	}
-	worst := 0.0
+	worst, some := 0.0, 0
 	for _, e := range paced(v) {
 		c := spectrumChart(heading(e)+": schedule lateness", "intended send to actual send")
 		c.Size.Height = 300
 		t := spectrumTable(heading(e))
 		var keys []chart.Key
 		pair := spectrumPair{&c, &t, result.HistLateness, result.HistOwnLateness, "own"}
-		for n, cell := range chosen(e) {
-			both, err := pair.add(v, cell, pacedName(e, cell), n)
+		drawn, left := chosen(e)
+		some += len(drawn)
+		p.Notes = append(p.Notes, left...)
+		for n, d := range drawn {
+			both, err := pair.add(v, d.Cell, d.name, n)
 			if err != nil {
 				return p, err
 			}
 			if both {
 				keys = latenessKeys
 			}
-			if late := p99Of(cell, result.HistLateness); late > worst {
-				worst, p.Title = late, latenessTitle(pacedName(e, cell), late, p99Of(cell, result.HistOwnLateness))
+			if late := p99Of(d.Cell, result.HistLateness); late > worst {
+				worst, p.Title = late, latenessTitle(d.name, late, p99Of(d.Cell, result.HistOwnLateness))
 			}
 		}
 		if len(c.Series) > 0 {
 			p.Figures, p.Tables = append(p.Figures, draw(heading(e), keys, c)), append(p.Tables, t)
 		}
 	}
-	if len(p.Figures) == 0 {
+	switch {
+	case some == 0 && len(p.Notes) > 0:
+		p.Title = "No offered rate was kept up with"
+	case len(p.Figures) == 0:
 		return Panel{}, &MissingError{"no experiment of this invocation ran on a schedule"}
 	}
 	return p, nil

@@ -51,3 +51,37 @@ func TestKeepsUp(t *testing.T) {
 		t.Errorf("a rate that was not taken bound its cell: %s", got)
 	}
 }
+
+// TestChosen: a run that left records unsent does not take its cell out of the spectra.
+// The other runs are drawn, and what is not is named with its reason.
+func TestChosen(t *testing.T) {
+	run := func(dropped int64) *dataset.Cell { return pacedCell(10_000, 9_990, dropped, 1) }
+	cell := run(0)
+	cell.Usable = append(cell.Usable, run(15).Usable[0])
+	cell.Usable[1].Block = 5
+	cell.Base = true
+	none := run(20)
+	none.Axes = map[string]string{"tail": "true"}
+	e := &dataset.Experiment{Cells: []*dataset.Cell{cell, none}}
+	e.Name, e.Kind, e.Axes = "latency", result.Paced, []result.Axis{{Name: "tail", Values: []string{"false", "true"}}}
+	drawn, left := chosen(e)
+	if len(drawn) != 1 || len(drawn[0].Usable) != 1 || !strings.Contains(drawn[0].name, "1 of 2 runs") {
+		t.Errorf("drawn %+v, want the base with the one run that kept up, and said so", drawn)
+	}
+	notes := spaced(strings.Join(left, "\n"))
+	for _, want := range []string{"base: left out", "block 5 (15 records never sent)", "tail=true: left out", "No other run"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the notes do not say %q:\n%s", want, notes)
+		}
+	}
+	e = &dataset.Experiment{}
+	for i, dropped := range []int64{0, 0, 0, 0, 900} {
+		c := pacedCell(int64(i+1)*1e6, int64(i+1)*1e6, dropped, 1)
+		c.Axes = map[string]string{dataset.RateAxis: "x"}
+		e.Cells = append(e.Cells, c)
+	}
+	drawn, left = chosen(e)
+	if len(drawn) != 3 || len(left) != 1 || !strings.Contains(spaced(left[0]), "5 M/s (0 of 1 run kept up)") {
+		t.Errorf("of a curve of five rates %d are drawn, want three, and notes %q", len(drawn), left)
+	}
+}
