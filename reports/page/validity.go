@@ -70,18 +70,20 @@ func validity(v *view) (Panel, error) {
 		notes = append(notes, "The folder holds no compare.json, as an interrupted invocation leaves it; intervals and verdicts were made of its finished runs when this report was written.")
 	}
 	p.Notes = notes
-	p.Lead = "Degraded runs are used, with their reasons in view; invalid ones are in no figure. What is not listed is valid. Orders and blocks count from 0, as in the names of the folders; the terminal counts runs and blocks from 1."
+	p.Lead = "Degraded runs are used, with their reasons in view; invalid ones are in no figure. Orders and blocks count from 0, as in the names of the folders and in the terminal's lines."
 	table := Table{Name: "runs that are not plainly valid", Columns: []Column{
 		num("order", ""), text("experiment"), text("cell"), num("block", ""), text("files"), text("status"), text("reasons and warnings"),
 	}}
+	warned := 0
 	for _, r := range v.Runs {
 		why := append(append([]string(nil), r.Reasons...), r.Warnings...)
 		if r.Status == result.Valid && len(why) == 0 {
 			continue
 		}
-		class := ""
-		if r.Status != result.Valid {
-			class = "grey"
+		class := "grey"
+		if r.Status == result.Valid {
+			class = ""
+			warned++
 		}
 		table.add(class, number(float64(r.Order), fmt.Sprint(r.Order)), word(r.Experiment), word(v.nameOf(r.Experiment, r.Cell, r.Label)), number(float64(r.Block), fmt.Sprint(r.Block)), files(r.Cell, r.Block),
 			word(string(r.Status)).class(string(r.Status)), word(strings.Join(why, "; ")))
@@ -91,6 +93,7 @@ func validity(v *view) (Panel, error) {
 			table.add("grey", number(float64(s.Order), fmt.Sprint(s.Order)), word(""), word(v.nameOf("", s.Cell, s.Cell)), number(float64(s.Block), fmt.Sprint(s.Block)), files(s.Cell, s.Block), word("failed").class("invalid"), word(s.Error))
 		}
 	}
+	p.Caption = listedWords(t, warned)
 	if len(table.Rows) > 0 {
 		p.Tables, p.Open = []Table{table}, true
 	}
@@ -98,6 +101,24 @@ func validity(v *view) (Panel, error) {
 		return p, &MissingError{"no run finished"}
 	}
 	return p, nil
+}
+
+// listedWords account for the rows of the table: which runs are in it, and how many are
+// not because nothing is to be said of them.
+func listedWords(t tally, warned int) string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{t.degraded, "degraded"}, {t.invalid, "invalid"}, {t.failed, "failed"}, {warned, "valid with a warning"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Listed: %s. The other %d valid %s without a warning.", list(parts), t.valid-warned, map[bool]string{true: "run is", false: "runs are"}[t.valid-warned == 1])
 }
 
 // files is where a run's files are in its folder.
