@@ -106,6 +106,9 @@ func (p *Partition) become(s *State) error {
 		return nil
 	}
 	p.controllerEpoch = s.ControllerEpoch
+	if p.mayNotLead(s) {
+		return fmt.Errorf("%w: records are gone that were on stable storage: it follows another leader before it leads", ErrStorage)
+	}
 	if p.following.lowered = p.following.lowered || p.dir.lower(p); !p.following.lowered {
 		return fmt.Errorf("%w: a checkpoint says more than the log has, and cannot be written", ErrStorage)
 	}
@@ -130,6 +133,7 @@ func (p *Partition) become(s *State) error {
 	p.leaveFetcher()
 	p.publish(s, &before)
 	p.renew(s)
+	p.judge(s)
 	p.changed = false // Apply wakes.
 	return nil
 }

@@ -77,6 +77,9 @@ func (p *Partition) answerFence(e *replication.Effect) {
 	}
 	p.fencing.answer = nil
 	a := FenceAnswer{Failure: e.Failure, LeaderEpoch: e.LeaderEpoch, LastEpoch: e.RecordEpoch, LogEndOffset: e.Offset, Dir: e.Dir}
+	if p.suspect.Load() && p.promise == replication.Majority {
+		a.Dir = replication.DirID{} // It is heard, and does not vote.
+	}
 	if err := p.writeFence(); err != nil {
 		a = FenceAnswer{Err: err}
 	}

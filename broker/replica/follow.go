@@ -85,6 +85,9 @@ func (p *Partition) fetched(generation uint64, request trace.ID, q *peer.FetchPa
 		DivergingEpoch: a.DivergingEpoch, DivergingEnd: a.DivergingEnd, Records: len(a.Records) > 0,
 	})
 	f.records = nil
+	if why == replication.NoFailure {
+		p.judgeVoter(q.LeaderEpoch, a.HighWatermark)
+	}
 	if failure = f.failure; failure == "" && f.generation == generation {
 		failure = a.ErrorCode.String() // The machine had no use for it.
 	}

@@ -12,6 +12,7 @@ import (
 	"tidemark/engines"
 	"tidemark/internal/vfs"
 	"tidemark/protocol/record"
+	"tidemark/replication"
 )
 
 // Partition is this broker's replica of one partition. It is safe for concurrent
@@ -32,6 +33,7 @@ type Partition struct {
 	strategy string
 	// fetcherHash is fetcherHash of its ID.
 	fetcherHash uint32
+	promise     replication.Promise // the strategy's
 	dir         *logDir
 	flush       flusher
 	background  *sync.WaitGroup // the manager's; for flushes under way
@@ -54,6 +56,8 @@ type Partition struct {
 	ackedLeader, ackedAll, tooFewBelow atomic.Int64
 	// admits: acks=all may append.
 	admits atomic.Bool
+	// suspect: suspectFile is there; written under mu and stepping.
+	suspect atomic.Bool
 }
 
 // leadership is immutable once published.

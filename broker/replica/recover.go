@@ -168,14 +168,31 @@ func (m *Manager) openFound(c candidate) openResult {
 	}
 	config := m.o.Config(c.id.Topic)
 	f.appendEngine = config.AppendEngine
-	f.log, err = m.openLog(c.dir, c.id, config, commitlog.OpenState{
+	state := commitlog.OpenState{
 		CleanShutdown:  c.dir.clean,
 		RecoveryPoint:  c.dir.recoveryPoints[c.id],
 		LogStartOffset: c.dir.logStarts[c.id],
 		HighWatermark:  c.dir.highWatermarks[c.id],
 		FirstDirty:     c.dir.cleaned[c.id],
-	})
-	return openResult{f, err}
+	}
+	suspect, err := isSuspect(m.o.FS, path)
+	if err != nil {
+		return openResult{err: fmt.Errorf("open %s: %w", path, err)}
+	}
+	if suspect {
+		state.CleanShutdown, state.RecoveryPoint = false, 0
+	}
+	if f.log, err = m.openLog(c.dir, c.id, config, state); err != nil {
+		return openResult{err: err}
+	}
+	if synced := c.dir.recoveryPoints[c.id]; f.log.LogEndOffset() < synced {
+		m.lossy.Store(true)
+		why := fmt.Sprintf("the log ends at %d and was synced to %d", f.log.LogEndOffset(), synced)
+		if err := writeSuspect(m.o.FS, path, why); err != nil { // Before the checkpoint says less.
+			return openResult{err: fmt.Errorf("open %s: %w", path, errors.Join(err, f.log.Close()))}
+		}
+	}
+	return openResult{found: f}
 }
 
 func (m *Manager) openLog(d *logDir, id ID, c TopicConfig, state commitlog.OpenState) (*commitlog.Log, error) {
