@@ -15,6 +15,7 @@ import (
 const (
 	firstSeconds = 5
 	lastSeconds  = 30
+	worstSeconds = 10
 )
 
 // levelWithin is how far, as a share of the median second, the seconds of a level run
@@ -25,6 +26,8 @@ const levelWithin = 0.25
 type course struct {
 	first, last             float64 // the mean of the first and of the last seconds
 	lowest, middle, highest float64 // single intervals of its record
+	worst                   float64 // the lowest mean of worstSeconds in a row
+	below                   float64 // seconds that ran at less than half of first
 }
 
 // level reports whether the run had one rate from its start to its end.
@@ -60,6 +63,15 @@ func courseOf(rows []result.Row) (c course, ok bool) {
 		return float64(n) / float64(max(1, ms)) * 1000
 	}
 	c.first, c.last = mean(0, firstSeconds*1000), mean(end-lastSeconds*1000, end)
+	c.worst = math.Inf(1)
+	for _, r := range load {
+		if r.TMs >= worstSeconds*1000 {
+			c.worst = min(c.worst, mean(r.TMs-worstSeconds*1000, r.TMs))
+		}
+		if perSecond(r.Acked, r) < c.first/2 {
+			c.below += float64(r.LengthMs) / 1000
+		}
+	}
 	sort.Float64s(all)
 	c.lowest, c.middle, c.highest = all[0], dataset.Median(all), all[len(all)-1]
 	return c, c.first > 0 && c.middle > 0
@@ -81,8 +93,8 @@ func (v *view) courses(c *dataset.Cell) []course {
 	return out
 }
 
-// courseWords tells how runs of one cell went: where they started, how low they fell,
-// where they ended.
+// courseWords tells how runs of one cell went: where they started, how low they fell
+// and for how long, where they ended.
 func courseWords(all []course) string {
 	span := func(f chart.Format, of func(course) float64) string {
 		var values []float64
@@ -113,8 +125,10 @@ func courseWords(all []course) string {
 	if len(all) > 1 {
 		runs = fmt.Sprintf("%d runs", len(all))
 	}
-	return fmt.Sprintf("%s records/s in the first %d seconds; lowest second %s, median %s, highest %s; the last %d seconds ran at %s of the first %d; %s (%s)",
+	return fmt.Sprintf("%s records/s in the first %d seconds; the worst %d in a row at %s (%s of that), %s s below half of it; lowest second %s, median %s, highest %s; the last %d seconds ran at %s of the first %d; %s (%s)",
 		span(chart.Count, func(c course) float64 { return c.first }), firstSeconds,
+		worstSeconds, span(chart.Count, func(c course) float64 { return c.worst }), span(share100, func(c course) float64 { return c.worst / c.first }),
+		span(func(v float64) string { return fmt.Sprintf("%.0f", v) }, func(c course) float64 { return c.below }),
 		span(chart.Count, func(c course) float64 { return c.lowest }), span(chart.Count, func(c course) float64 { return c.middle }), span(chart.Count, func(c course) float64 { return c.highest }),
 		lastSeconds, span(share100, func(c course) float64 { return c.last / c.first }), firstSeconds, said, runs)
 }

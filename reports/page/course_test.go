@@ -25,7 +25,7 @@ func TestCourse(t *testing.T) {
 		}
 		return 10e6
 	}))
-	if !ok || dip.level() || dip.first != 6.8e6 || dip.lowest != 2e6 || dip.middle != 10e6 || dip.last != 10e6 {
+	if !ok || dip.level() || dip.first != 6.8e6 || dip.lowest != 2e6 || dip.middle != 10e6 || dip.last != 10e6 || dip.worst != 2e6 || dip.below != 17 {
 		t.Errorf("a dip: %+v, level %v, %v", dip, dip.level(), ok)
 	}
 	flat, ok := courseOf(seconds(func(i int) int64 { return 5e6 + int64(i)*1e3 }))
@@ -35,7 +35,7 @@ func TestCourse(t *testing.T) {
 	if _, ok := courseOf(seconds(func(int) int64 { return 5e6 })[:20]); ok {
 		t.Error("a run of twenty seconds has no last thirty after the first five")
 	}
-	if said := spaced(courseWords([]course{dip})); said != "6.80 M records/s in the first 5 seconds; lowest second 2.00 M, median 10.0 M, highest 10.0 M; the last 30 seconds ran at 147 % of the first 5; not level (one run, so no interval)" {
+	if said := spaced(courseWords([]course{dip})); said != "6.80 M records/s in the first 5 seconds; the worst 10 in a row at 2.00 M (29 % of that), 17 s below half of it; lowest second 2.00 M, median 10.0 M, highest 10.0 M; the last 30 seconds ran at 147 % of the first 5; not level (one run, so no interval)" {
 		t.Error(said)
 	}
 	if said := spaced(courseWords([]course{dip, flat})); !strings.Contains(said, "lowest second 2.00 M to 5.00 M") || !strings.Contains(said, "1 of 2 runs level (2 runs)") {
