@@ -303,6 +303,9 @@ func (e *Experiment) makeCells(base map[string]string, configs []map[string]stri
 		}
 		seen[c.ID] = true
 		c.Label = label(c.Axes)
+		if c.Base {
+			c.Label += e.baseRate(base)
+		}
 		if c.Load.Target == "external" && c.Load.Bootstrap == "" {
 			return errorAt(e.Name.token, "experiment %s: target external needs bootstrap", e.Name.Value)
 		}
@@ -322,6 +325,17 @@ func (e *Experiment) makeCells(base map[string]string, configs []map[string]stri
 	}
 	e.kind = KindOf(e.cells[0].Load)
 	return nil
+}
+
+// baseRate is what a base cell's label needs beside "base" where the others differ in
+// the offered rate: each of them is a point of a curve, and so is the base.
+func (e *Experiment) baseRate(base map[string]string) string {
+	for _, a := range e.axes {
+		if a.Name == "rate" && len(a.Values) > 1 {
+			return " rate=" + base["rate"]
+		}
+	}
+	return ""
 }
 
 // settle fills in what follows from other settings.

@@ -26,7 +26,7 @@ func newTable(w io.Writer) table.Writer {
 
 func printPlan(w io.Writer, p result.Plan) error {
 	for _, e := range p.Experiments {
-		fmt.Fprintf(w, "%s — %s, %s design, %d blocks. %s\n", e.Name, e.Kind, e.Design, e.Blocks, e.About)
+		fmt.Fprintf(w, "%s — %s, %s design, %s. %s\n", e.Name, e.Kind, e.Design, blocks(e.Blocks), e.About)
 		t := newTable(w)
 		t.AppendHeader(table.Row{"cell", "", "driver", "target", "s/run", "written/run"})
 		for _, c := range e.Cells {
@@ -43,6 +43,13 @@ func printPlan(w io.Writer, p result.Plan) error {
 	_, err := fmt.Fprintf(w, "%s, about %s (and %s of calibration)\nwrites up to about %s in all, %s at one time: a slower machine writes less in the same windows\n",
 		runsOf(p), minutes(t.Seconds), minutes(calibrationSeconds), gigabytes(t.BytesWritten), gigabytes(t.PeakBytes))
 	return err
+}
+
+func blocks(n int) string {
+	if n == 1 {
+		return "1 block"
+	}
+	return fmt.Sprintf("%d blocks", n)
 }
 
 // runsOf says what a plan does, trials included.

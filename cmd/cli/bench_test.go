@@ -40,8 +40,11 @@ func TestSuitesKeepTheirPromises(t *testing.T) {
 			quickIsWhole(t, p)
 		}
 	}
-	if code, out, _ := benchRun(t, "bench", "plan", "quick"); code != ExitOK || !strings.Contains(out, "storage.read.engine=sendfile") {
-		t.Errorf("plan as text: %d\n%s", code, out)
+	code, out, _ := benchRun(t, "bench", "plan", "quick")
+	for _, want := range []string{"storage.read.engine=sendfile", "base rate=10% of burst ", "oneway design, 1 block. ", " 6 blocks. ", "runs of", "writes up to about"} {
+		if code != ExitOK || !strings.Contains(out, want) {
+			t.Errorf("plan as text: %d, want %q in\n%s", code, want, out)
+		}
 	}
 	if _, out, _ := benchRun(t, "bench", "plan", "replication"); !strings.Contains(out, "\nwrites up to about 442.8 GB in all, 6.5 GB at one time") {
 		t.Errorf("the plan does not say what it may write:\n%s", out)
