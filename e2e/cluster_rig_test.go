@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -261,8 +262,11 @@ func (r *rig) kill(t *testing.T, ids ...int32) {
 	}
 }
 
-// quietPort is a free port below those that the kernel gives to outgoing connections:
-// who is killed finds it free again.
+// quietPorts are the ports that quietPort gave.
+var quietPorts sync.Map
+
+// quietPort is a free port below those that the kernel gives to outgoing connections,
+// and given once: who is killed, or starts late, finds it free.
 func quietPort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -273,6 +277,9 @@ func quietPort(t *testing.T) int {
 	_ = l.Close() // only its number is wanted
 	for i := range 1000 {
 		port := 10000 + (start+i*7919)%20000
+		if _, given := quietPorts.LoadOrStore(port, true); given {
+			continue
+		}
 		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
 			_ = l.Close() // nobody has connected
 			return port

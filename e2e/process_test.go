@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -192,14 +193,10 @@ func need(t *testing.T, thing, remedy string) {
 	t.Skipf("%s is not here; run %s", filepath.Base(thing), remedy)
 }
 
+// freeAddress is one that stays free, as quietPort says.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(quietPort(t)))
 }
 
 // lockedBuffer collects a process's output.
