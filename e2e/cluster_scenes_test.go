@@ -43,6 +43,7 @@ var clusterScenes = []struct {
 // TestClusterOnEveryStore plays the same scenes with metadata in the embedded store
 // and, below a path, in a real ZooKeeper one of whose servers is never there.
 func TestClusterOnEveryStore(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(*testing.T) *rig{
 		"embedded":  func(t *testing.T) *rig { return startRig(t, cluster.Embedded) },
 		"zookeeper": func(t *testing.T) *rig { return startRig(t, ensembleWithDeadServer(t)) },

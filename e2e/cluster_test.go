@@ -76,6 +76,7 @@ func produceAll(t *testing.T, client *kgo.Client, from, to int) {
 // TestClusterSurvives kills, isolates and pauses leaders of a real cluster: whatever
 // was acknowledged is read at the end, once and in order.
 func TestClusterSurvives(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts processes and waits for sessions to end")
 	}
@@ -174,6 +175,7 @@ func readsAll(t *testing.T, c *cluster.Cluster, n int) {
 // TestClusterLeaderAlone: a leader whose answers reach no follower keeps its session
 // and goes on to lead, and acknowledges nothing to acks=all.
 func TestClusterLeaderAlone(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts processes and waits for a lag to be noticed")
 	}
@@ -199,6 +201,7 @@ func TestClusterLeaderAlone(t *testing.T) {
 
 // TestClusterCommand is a life of a cluster at the command line.
 func TestClusterCommand(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	tidemark := func(args ...string) string {
 		t.Helper()

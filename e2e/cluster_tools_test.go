@@ -54,6 +54,7 @@ var describedPartition = regexp.MustCompile(`(?m)^\tTopic: (\S+)\tPartition: (\d
 
 // TestKafkaClusterTools has Kafka's own commands tell of a cluster and change it.
 func TestKafkaClusterTools(t *testing.T) {
+	t.Parallel()
 	need(t, cluster.ZooKeeperScript, "scripts/install-zookeeper.sh")
 	r := startRig(t, cluster.Real)
 	for _, release := range kafkaReleases {

@@ -25,6 +25,7 @@ var codecsOfTopics = map[string]kgo.CompressionCodec{
 // Java's console consumer and, file by file, by kafka-dump-log. What is left is
 // the last value of every key, also after a restart.
 func TestCompactedTopics(t *testing.T) {
+	t.Parallel()
 	const records, keys = 20_000, 500
 	settings := []string{"log.cleaner.backoff.ms=50", "log.cleaner.threads=2", "log.cleaner.io.buffer.size=16384"}
 	b := startBroker(t, settings...)

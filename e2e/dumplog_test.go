@@ -16,6 +16,7 @@ var appendEngines = []string{"buffered", "mapped", "direct"}
 // codec, with rolls, idempotent and transactional producers, stops the broker and
 // hands each file of each partition to Kafka's own tool.
 func TestKafkaDumpLogAcceptsEveryFile(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t)
 	for _, engine := range appendEngines {
 		topic := "dump-" + engine

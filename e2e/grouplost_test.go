@@ -13,6 +13,7 @@ import (
 // whatever is written next is read, at offsets that were read once before (fault G18).
 // kafka-go is not among them: it waits until the log is as long again.
 func TestCommitsBeyondTheEnd(t *testing.T) {
+	t.Parallel()
 	members := map[string]func(n int, bootstrap, group, topic string) *exec.Cmd{"franz": goMember(t, "franz"), "sarama": goMember(t, "sarama")}
 	for _, k := range kafkaReleases {
 		members["java-"+k.Version] = func(_ int, bootstrap, group, topic string) *exec.Cmd {
@@ -28,6 +29,7 @@ func TestCommitsBeyondTheEnd(t *testing.T) {
 }
 
 func TestCommitsBeyondTheEndOfLibrdkafka(t *testing.T) {
+	t.Parallel()
 	python := filepath.Join("..", ".cache", "venv-clients", "bin", "python")
 	need(t, python, "scripts/test-deps.sh")
 	commitsBeyondTheEnd(t, func(_ int, bootstrap, group, topic string) *exec.Cmd {

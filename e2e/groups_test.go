@@ -8,6 +8,7 @@ import (
 )
 
 func TestGroupsOfGoClients(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, quickGroups...)
 	for library := range goMembers {
 		t.Run(library, func(t *testing.T) {
@@ -17,6 +18,7 @@ func TestGroupsOfGoClients(t *testing.T) {
 }
 
 func TestGroupsOfKcat(t *testing.T) {
+	t.Parallel()
 	need(t, "kcat", "scripts/need.sh kcat")
 	b := startBroker(t, quickGroups...)
 	groupLife{autoCommit: true, kills: often(2, 20), member: func(_ int, bootstrap, group, topic string) *exec.Cmd {
@@ -26,6 +28,7 @@ func TestGroupsOfKcat(t *testing.T) {
 }
 
 func TestGroupsOfPythonClients(t *testing.T) {
+	t.Parallel()
 	python := filepath.Join("..", ".cache", "venv-clients", "bin", "python")
 	need(t, python, "scripts/test-deps.sh")
 	b := startBroker(t, quickGroups...)
@@ -47,6 +50,7 @@ func TestGroupsOfKafkaJS(t *testing.T) {
 }
 
 func TestGroupsOfJavaClients(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, quickGroups...)
 	for _, k := range kafkaReleases {
 		for kind, assignor := range map[string]string{"eager": "RangeAssignor", "cooperative": "CooperativeStickyAssignor", "static": "StickyAssignor"} {
@@ -67,6 +71,7 @@ func TestGroupsOfJavaClients(t *testing.T) {
 
 // TestNewGroupsOfJavaClients is the protocol of KIP-848, in which the broker assigns.
 func TestNewGroupsOfJavaClients(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, quickGroups...)
 	k := kafkaReleases[0]
 	for _, assignor := range []string{"uniform", "range"} {

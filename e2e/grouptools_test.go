@@ -22,8 +22,10 @@ var groupTools = map[string]struct{ groups, perf string }{
 }
 
 func TestKafkaGroupTools(t *testing.T) {
+	t.Parallel()
 	for _, storage := range []string{"kafka", "zookeeper"} {
 		t.Run(storage, func(t *testing.T) {
+			t.Parallel()
 			kafkaGroupTools(t, startBroker(t, append(slices.Clone(quickGroups), "offsets.storage="+storage)...))
 		})
 	}
@@ -109,6 +111,7 @@ func awaitEmpty(t *testing.T, b *brokerProcess, group string) {
 // which decodes the groups and offsets in them. 3.0 knows neither KIP-848 nor offsets
 // with a topic id, which clients of its time do not commit.
 func TestKafkaReadsOffsets(t *testing.T) {
+	t.Parallel()
 	now, then := kafkaReleases[0], kafkaReleases[1]
 	t.Run(now.Version, func(t *testing.T) {
 		b := startBroker(t, quickGroups...)

@@ -59,6 +59,7 @@ func TestJavaClient(t *testing.T) {
 }
 
 func TestKafkaCommandLineTools(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t)
 	for _, k := range kafkaReleases {
 		t.Run(k.Version, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 )
 
 func TestKcatEveryCodec(t *testing.T) {
+	t.Parallel()
 	need(t, "kcat", "scripts/need.sh kcat")
 	b := startBroker(t)
 	const records = 2000
@@ -30,6 +31,7 @@ func TestKcatEveryCodec(t *testing.T) {
 
 // Files under every engine hold one copy of what a client sent, in order.
 func TestKcatEveryAppendEngine(t *testing.T) {
+	t.Parallel()
 	need(t, "kcat", "scripts/need.sh kcat")
 	dir := t.TempDir()
 	b := startBrokerWith(t, nil, dir)

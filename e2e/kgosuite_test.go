@@ -14,6 +14,7 @@ import (
 // TestFranzGoOwnSuite runs the library's own tests against our broker, but for those
 // of share groups.
 func TestFranzGoOwnSuite(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, "group.initial.rebalance.delay.ms=0", "group.consumer.heartbeat.interval.ms=300")
 	runFranzSuite(t, b.Bootstrap, "1", "5000")
 }
@@ -21,6 +22,7 @@ func TestFranzGoOwnSuite(t *testing.T) {
 // TestFranzGoOwnSuiteOnThree runs them against three brokers, with three replicas of
 // every topic.
 func TestFranzGoOwnSuiteOnThree(t *testing.T) {
+	t.Parallel()
 	r := startRig(t, cluster.Embedded, "zookeeper.session.timeout.ms=10000", "replica.lag.time.max.ms=30000", // a busy machine is no fault here
 		"group.consumer.heartbeat.interval.ms=300", "group.min.session.timeout.ms=6000")
 	runFranzSuite(t, strings.Join(r.seeds, ","), "3", "1000")

@@ -9,6 +9,7 @@ import (
 // TestJavaSubscribesByRegex: the broker evaluates a pattern (RE2, KIP-848) for Java's
 // consumer, over topics that there are and that come to be; and shows it.
 func TestJavaSubscribesByRegex(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, quickGroups...)
 	createTopic(t, b, "orders-1", 1)
 	createTopic(t, b, "reorders-1", 1)

@@ -14,6 +14,7 @@ var saramaCodecs = map[string]sarama.CompressionCodec{
 }
 
 func TestSaramaRoundTripEveryCodec(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t)
 	for _, codec := range codecs {
 		t.Run(codec, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTransactionsOfSarama(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, quickGroups...)
 	checkTransactions(t, b, "sarama", func(t *testing.T, prefix string) {
 		saramaWrites(t, b, prefix)

@@ -10,6 +10,7 @@ import (
 // the codec of what they wrote is checked from outside.
 
 func TestPythonClients(t *testing.T) {
+	t.Parallel()
 	python := filepath.Join("..", ".cache", "venv-clients", "bin", "python")
 	need(t, python, "scripts/test-deps.sh")
 	b := startBroker(t)

@@ -21,6 +21,7 @@ func checkTransactions(t *testing.T, b *brokerProcess, prefix string, play func(
 }
 
 func TestTransactionsOfPythonClients(t *testing.T) {
+	t.Parallel()
 	python := filepath.Join("..", ".cache", "venv-clients", "bin", "python")
 	need(t, python, "scripts/test-deps.sh")
 	b := startBroker(t, quickGroups...)

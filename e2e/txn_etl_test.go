@@ -144,6 +144,7 @@ const copierSlots = 3
 // TestExactlyOnceThroughKills: three copiers, of which one is killed every now and then,
 // in whatever it is doing, copy each record once for read_committed readers (fault T13).
 func TestExactlyOnceThroughKills(t *testing.T) {
+	t.Parallel()
 	kills, records := 8, 3000
 	if os.Getenv("TIDEMARK_FULL") != "" {
 		kills, records = 80, 30_000
@@ -173,6 +174,7 @@ func TestExactlyOnceThroughKills(t *testing.T) {
 // carried out by the next one, what was not is decided by its producer or its timeout
 // (fault T10).
 func TestExactlyOnceThroughRestarts(t *testing.T) {
+	t.Parallel()
 	settings := []string{"group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=500",
 		"transaction.abort.timed.out.transaction.cleanup.interval.ms=1000", "offsets.topic.num.partitions=4", "transaction.state.log.num.partitions=4"}
 	dir := t.TempDir()

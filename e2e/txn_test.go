@@ -97,6 +97,7 @@ func TestTransactionalProducerIsFenced(t *testing.T) {
 // TestTransactionsOfJava: each Kafka release writes, copies with offsets and fences.
 // The older one keeps its epoch, the newer has one for each transaction.
 func TestTransactionsOfJava(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, quickGroups...)
 	for _, k := range kafkaReleases {
 		t.Run(k.Version, func(t *testing.T) {
@@ -147,6 +148,7 @@ func logFiles(t *testing.T, b *brokerProcess, prefix string) (files []string) {
 // TestKafkaTransactionsTool asks Kafka's own tool about transactions (KIP-664), and has
 // it abort one.
 func TestKafkaTransactionsTool(t *testing.T) {
+	t.Parallel()
 	b := startBroker(t, "transaction.state.log.num.partitions=4")
 	createTopic(t, b, "txn", 1)
 	client := transactional(t, b, "open one")

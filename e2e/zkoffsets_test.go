@@ -18,6 +18,7 @@ import (
 // TestOffsetsInZooKeeper keeps offsets in the layout of Kafka 0.8, in the embedded
 // store and in a real ZooKeeper: they outlive their coordinator, and anybody reads them.
 func TestOffsetsInZooKeeper(t *testing.T) {
+	t.Parallel()
 	for name, store := range map[string]func(*testing.T) string{
 		"embedded":  func(*testing.T) string { return cluster.Embedded },
 		"zookeeper": ensembleWithDeadServer,

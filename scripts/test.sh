@@ -45,7 +45,7 @@ part "known-bad builds" go_test planted -tags planted ./replication ./replicatio
 part "known-bad logs" go_test planted-logs -tags planted -run '^TestPlanted$' ./commitlog
 part "race" go_test race -race -timeout 25m $inner
 [ "$simtime" = 0 ] || SIMTIME=$simtime part "simulation" go_test simulation -count=1 -timeout 3h -run '^(TestCorpus|TestMany)$' ./replication/sim
-part "clients" go_test clients -count=1 -timeout 35m -skip '^TestChaos' ./e2e/...
+part "clients" go_test clients -count=1 -timeout 35m -parallel 3 -skip '^TestChaos' ./e2e/...
 part "chaos" go_test chaos -count=1 -timeout 60m -run '^TestChaos' ./e2e
 [ "${FUZZTIME:-20s}" = 0 ] || part "fuzzing" fuzz "${FUZZTIME:-20s}"
 
