@@ -88,8 +88,10 @@ func (q *ownSyncs) next() (end int64, ok bool) {
 func (p *Partition) flushSoon(end int64) {
 	switch p.Topic.Config().Flush {
 	case FlushGroup:
+		addProcessors()
 		p.flush.group.Ask()
 	case FlushBatch:
+		addProcessors()
 		if p.flush.own.add(end) {
 			p.background.Go(p.syncBatches)
 		}
