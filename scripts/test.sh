@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # test.sh runs every test of the project in eight parts and prints what each took,
-# what was skipped and why, and one closing line. FUZZTIME sets the time a fuzz
-# target gets (default 20s); FUZZTIME=0 leaves that part out. TIDEMARK_FULL=1 asks
-# for the longer proofs: ten times the kills and power cuts, several times the traces
-# and twins of the log. SIMTIME sets how long the simulator plays seeds (default 6m, 0
-# leaves it out).
+# what was skipped and why, what failed, and one closing line. FUZZTIME sets the time
+# a fuzz target gets (default 10s; those of fuzz.sh's list twice that); FUZZTIME=0
+# leaves that part out. TIDEMARK_FULL=1 asks for the longer proofs: ten times the kills
+# and power cuts, several times the traces and twins of the log. SIMTIME sets how long
+# the simulator plays seeds (default 6m, 0 leaves it out).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,7 +47,7 @@ part "race" go_test race -race -timeout 25m $inner
 [ "$simtime" = 0 ] || SIMTIME=$simtime part "simulation" go_test simulation -count=1 -timeout 3h -run '^(TestCorpus|TestMany)$' ./replication/sim
 part "clients" go_test clients -count=1 -timeout 35m -parallel 3 -skip '^TestChaos' ./e2e/...
 part "chaos" go_test chaos -count=1 -timeout 60m -run '^TestChaos' ./e2e
-[ "${FUZZTIME:-20s}" = 0 ] || part "fuzzing" fuzz "${FUZZTIME:-20s}"
+[ "${FUZZTIME:-10s}" = 0 ] || part "fuzzing" fuzz "${FUZZTIME:-10s}"
 
 echo "=== shares"
 printf '%s\n' "${shares[@]}"
@@ -56,6 +56,6 @@ count() { cat "$logs"/*.json | grep "\"Action\":\"$1\"" | grep -c '"Test":'; }
 skipped=$(count skip)
 [ "$skipped" -eq 0 ] || echo "skipped tests are listed with their reasons at the end of each part above"
 "$logs/failures" "$logs"/*.json
-[ ! -e "$logs/fuzzing" ] || grep 'FAILED$' "$logs/fuzzing"
+[ ! -e "$logs/fuzzing" ] || grep -E 'FAILED$|Failing input|^panic: |^ *[a-z0-9_]+\.go:[0-9]+: ' "$logs/fuzzing" | cut -c-200 | head -20
 echo "$(count pass) passed, $(count fail) failed, $skipped skipped"
 exit $failed
