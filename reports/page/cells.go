@@ -16,7 +16,7 @@ const verdictRule = "Brackets hold the 95 % interval of the median, or the extre
 func cells(v *view) (Panel, error) {
 	p := Panel{
 		Lead:    "Every cell of every experiment. A verdict compares a cell with the base of its experiment, block by block; it is given from six blocks in common on. " + pairedWords,
-		Caption: verdictRule + " " + v.floorRule(),
+		Caption: verdictRule + " " + v.floorRule() + " " + boundRule,
 		Open:    true,
 	}
 	total := 0

@@ -51,22 +51,21 @@ type judged struct {
 }
 
 // conclude says what the intervals allow, and nothing else: every comparison is
-// made from verdicts of compare.json.
+// made from verdicts of compare.json. What was found stands first, what is open in one
+// sentence; openTable has it comparison by comparison.
 func conclude(v *view) []Statement {
 	var out []Statement
 	for _, e := range v.Experiments {
 		for _, s := range subjectsOf(e) {
 			out = append(out, concludeOn(e, s, "", func(c *dataset.Cell) bool { return !precompressed(c) })...)
-			out = append(out, concludeOn(e, s, "Batches compressed beforehand, which leaves a client's cost of compressing out: ", precompressed)...)
+			out = append(out, concludeOn(e, s, "Batches compressed beforehand: ", precompressed)...)
 		}
 	}
-	if len(out) == 0 {
-		out = append(out, Statement{Kind: "undecided", Text: "No cell was compared with a base, so nothing is claimed about differences."})
-	}
-	return append(append(append(append(losses(v), replication(v)...), out...), figures(v)...), limits(v)...)
+	out = append(append(append(losses(v), replication(v)...), out...), figures(v)...)
+	return append(append(out, open(v)...), limits(v)...)
 }
 
-// concludeOn says what is known of some cells of an experiment on one subject; every
+// concludeOn says what is decided of some cells of an experiment on one subject; every
 // sentence starts with the words that bound it.
 func concludeOn(e *dataset.Experiment, s subject, first string, some func(*dataset.Cell) bool) []Statement {
 	by := map[result.Verdict][]judged{}
@@ -77,9 +76,6 @@ func concludeOn(e *dataset.Experiment, s subject, first string, some func(*datas
 			most = max(most, p.N)
 		}
 	}
-	if len(by) == 0 {
-		return nil
-	}
 	var out []Statement
 	say := func(kind result.Verdict, format, what string) {
 		if what != "" {
@@ -89,12 +85,6 @@ func concludeOn(e *dataset.Experiment, s subject, first string, some func(*datas
 	say(result.Faster, capital(better(s.m.Name, result.Faster))+" than the base: %s.", effects(by[result.Faster], most))
 	say(result.Slower, capital(better(s.m.Name, result.Slower))+" than the base: %s.", effects(by[result.Slower], most))
 	say(result.Equivalent, "Equivalent to the base within ±5"+nbsp+"%%: %s.", names(by[result.Equivalent]))
-	say(result.Undecided, "Not decided: %s.", open(by[result.Undecided]))
-	few := names(by[result.TooFew])
-	if len(by) == 1 && len(by[result.TooFew]) > 1 {
-		few = fmt.Sprintf("all %d cells", len(by[result.TooFew]))
-	}
-	say(result.Undecided, "Too few blocks in common with the base, so nothing is claimed: %s.", few)
 	return out
 }
 
@@ -139,35 +129,6 @@ func names(some []judged) string {
 	parts := make([]string, len(some))
 	for i, j := range some {
 		parts[i] = j.name
-	}
-	return list(parts)
-}
-
-// manyBlocks is where an estimate of the blocks needed stops being advice.
-const manyBlocks = 100
-
-// needWords say how many blocks would decide an undecided pair.
-func needWords(p result.Pair) string {
-	switch need := p.NeedN; {
-	case need == 0:
-		return "no number of blocks would decide, for the base differs from itself by as much"
-	case need > manyBlocks:
-		return fmt.Sprintf("more than %d blocks would be needed", manyBlocks)
-	}
-	return fmt.Sprintf("about %d blocks would decide", p.NeedN)
-}
-
-// open lists what is not decided and what would decide it.
-func open(some []judged) string {
-	parts := make([]string, len(some))
-	for i, j := range some {
-		parts[i] = fmt.Sprintf("%s (%s", j.name, changes(j.p.Ratio))
-		if why := withheldWords(j.p); why != "" {
-			parts[i] += ", " + why
-		}
-		parts[i] += "; " + needWords(j.p)
-		parts[i] += outlying(j.outliers)
-		parts[i] += ")"
 	}
 	return list(parts)
 }

@@ -52,7 +52,7 @@ func distance(v *view) (Panel, error) {
 		return Panel{}, &MissingError{"no saturating cell of this invocation produced records"}
 	}
 	p := Panel{
-		Lead:    "Each mark is one resource as a share of what this machine gives without a broker. The word at the right is what the harness found to bound the cell; \"not told\" where neither a processor nor waiting stood out.",
+		Lead:    "Each mark is one resource as a share of what this machine gives without a broker. At the right stands what bound the cell. " + boundRule,
 		Caption: "Medians over usable runs. The loopback, appending and write limits are those calibrated at the size nearest to the cell's batches, the read method's is what pread, sendfile or a mapping reach with no protocol around them. The group commit is that of as many writers as a cell has requests in flight, for cells under storage.flush=group with small batches. A cell may exceed 100 % of one where its requests are larger or its pages already cached. A limit that a base cell exceeds is in the table and not in the picture.",
 	}
 	if v.Calib == nil {
@@ -177,6 +177,9 @@ func boundBy(c *dataset.Cell) string {
 	}
 	return best
 }
+
+// boundRule explains the words of boundName.
+const boundRule = "A cell is bound by what most of its runs used up: the broker's or the client's processor time, waiting for the disk or for each other, the offered rate, the byte bound; \"not told\" where the harness saw none of them stand out."
 
 // boundName says it in words.
 func boundName(bound string) string {

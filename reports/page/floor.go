@@ -101,18 +101,3 @@ func (v *view) floorTile() Tile {
 	}
 	return Tile{Name: "noise floor", Value: "not measured", Small: "no configuration ran under two names"}
 }
-
-// withheldWords say why a pair whose interval excludes 1 is not decided; empty where
-// the interval itself says it.
-func withheldWords(p result.Pair) string {
-	var parts []string
-	for _, w := range p.Withheld {
-		switch w {
-		case result.ByCorrection:
-			parts = append(parts, "not after Holm's correction")
-		case result.ByNoiseFloor:
-			parts = append(parts, "within the noise floor of "+floorRange(p.Floor))
-		}
-	}
-	return list(parts)
-}

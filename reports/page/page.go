@@ -65,7 +65,9 @@ type Section struct {
 	Headline   string      `json:"headline"`
 	Tiles      []Tile      `json:"tiles"`
 	Conclusion []Statement `json:"conclusion"`
-	Panels     []Panel     `json:"panels"`
+	// Undecided is every comparison that the conclusion counts and does not name.
+	Undecided Table   `json:"undecided"`
+	Panels    []Panel `json:"panels"`
 	// Problems are files of the folder that could not be read; what they hold is in
 	// no figure.
 	Problems []string `json:"problems,omitempty"`
@@ -117,7 +119,7 @@ func section(inv *dataset.Invocation, key string) Section {
 	if inv.Env != nil {
 		s.Machine = machineLine(inv.Env)
 	}
-	s.Headline, s.Tiles, s.Conclusion = headline(v), tiles(v), conclude(v)
+	s.Headline, s.Tiles, s.Conclusion, s.Undecided = headline(v), tiles(v), conclude(v), openTable(v)
 	for _, m := range makers {
 		s.Panels = append(s.Panels, m.build(v))
 	}
