@@ -231,15 +231,15 @@ func TestOneValue(t *testing.T) {
 	}
 }
 
-// TestPlace: labels of close reference lines stand on lanes of their own, and one
-// at the right edge turns to the left.
+// TestPlace: labels of close reference lines stand on lanes of their own, and those
+// without room at the left turn to the right.
 func TestPlace(t *testing.T) {
 	lines := []Line{{10, "first"}, {12, "second"}, {400, "third"}, {795, "at the edge"}}
 	got := place(lines, func(v float64) float64 { return v }, 800)
-	if d := cmp.Diff([]int{0, 1, 0, 0}, got.of); d != "" {
+	if d := cmp.Diff([]int{1, 0, 0, 0}, got.of); d != "" {
 		t.Errorf("lanes (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]bool{true, true, true, false}, got.right); d != "" {
+	if d := cmp.Diff([]bool{true, true, false, false}, got.right); d != "" {
 		t.Errorf("sides (-want +got):\n%s", d)
 	}
 	if got.count != 2 {
@@ -275,5 +275,40 @@ func TestSwatches(t *testing.T) {
 		if err := xml.Unmarshal([]byte(k.Swatch()), new(struct{})); err != nil {
 			t.Errorf("swatch of shape %d: %v", shape, err)
 		}
+	}
+}
+
+// TestPlaceHidesNothing: whatever three lines at the right say, no label covers another, and no
+// line is hidden by a label on its way up to its own.
+func TestPlaceHidesNothing(t *testing.T) {
+	const width = 700.0
+	for _, at := range [][]float64{{390, 415, 540}, {600, 620, 690}, {500, 500.5, 501}, {540, 415, 390}, {300, 690, 500}} {
+		var lines []Line
+		for i, v := range at {
+			lines = append(lines, Line{v, []string{"pread and write, reader discards 5.70 GB/s", "sendfile, reader discards 6.18 GB/s", "write of a mapping, reader discards 7.99 GB/s"}[i]})
+		}
+		got := place(lines, func(v float64) float64 { return v }, width)
+		span := func(i int) (from, to float64) {
+			w := textWidth(lines[i].Label, noteSize, false) + 10
+			if got.right[i] {
+				return at[i], at[i] + w
+			}
+			return at[i] - w, at[i]
+		}
+		for i := range lines {
+			from, to := span(i)
+			for k := range lines {
+				otherFrom, otherTo := span(k)
+				if i != k && got.of[i] == got.of[k] && from < otherTo && otherFrom < to {
+					t.Errorf("%v: labels %d and %d cover each other on lane %d", at, i, k, got.of[i])
+				}
+				if i != k && got.of[k] > got.of[i] && from < at[k] && at[k] < to {
+					t.Errorf("%v: the label of line %d hides line %d", at, i, k)
+				}
+			}
+		}
+	}
+	if got := place([]Line{{20, "a label wider than what lies left of its line"}}, func(v float64) float64 { return v }, width); !got.right[0] {
+		t.Error("a label without room at the left belongs at the right")
 	}
 }

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -327,36 +328,38 @@ type lanes struct {
 	count int
 }
 
-// place puts the labels so that none covers another: to the right of their line
-// where there is room, else to the left, each on the lowest free lane.
+// place puts the labels so that none covers another or another's line: to the left of
+// their line where there is room, from the leftmost upwards, so that each ends above the
+// lines that it reaches over; then the others to the right, from the rightmost.
 func place(lines []Line, x func(float64) float64, width float64) lanes {
-	type span struct{ from, to float64 }
-	var used [][]span
-	out := lanes{}
-	for _, l := range lines {
-		w := textWidth(l.Label, noteSize, false) + 10
-		at := x(l.Value)
-		s := span{from: at, to: at + w}
-		right := s.to <= width
-		if !right {
-			s = span{from: at - w, to: at}
+	type label struct{ at, from, to float64 }
+	labels := make([]label, len(lines))
+	out := lanes{of: make([]int, len(lines)), right: make([]bool, len(lines))}
+	var order []int
+	for i, l := range lines {
+		w, at := textWidth(l.Label, noteSize, false)+10, x(l.Value)
+		labels[i] = label{at, at - w, at}
+		if out.right[i] = at < w && at+w <= width; out.right[i] {
+			labels[i] = label{at, at, at + w}
 		}
-		lane := 0
-		for ; lane < len(used); lane++ {
-			free := true
-			for _, u := range used[lane] {
-				free = free && (s.to <= u.from || s.from >= u.to)
-			}
-			if free {
-				break
-			}
-		}
-		if lane == len(used) {
-			used = append(used, nil)
-		}
-		used[lane] = append(used[lane], s)
-		out.of, out.right = append(out.of, lane), append(out.right, right)
+		order = append(order, i)
 	}
-	out.count = len(used)
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case out.right[a] != out.right[b]:
+			return map[bool]int{true: 1, false: -1}[out.right[a]]
+		case out.right[a]:
+			return cmp.Compare(labels[b].at, labels[a].at)
+		}
+		return cmp.Compare(labels[a].at, labels[b].at)
+	})
+	for n, i := range order {
+		for _, k := range order[:n] {
+			if l, placed := labels[i], labels[k]; l.from < placed.to && placed.from < l.to || l.from <= placed.at && placed.at <= l.to {
+				out.of[i] = max(out.of[i], out.of[k]+1)
+			}
+		}
+		out.count = max(out.count, out.of[i]+1)
+	}
 	return out
 }
