@@ -61,7 +61,7 @@ func (b *Broker) replicaOptions() replica.Options {
 	c := b.o.Config
 	return replica.Options{
 		BrokerID: c.BrokerID, ClusterID: b.clusterID, FS: b.o.FS, Dirs: c.LogDirs, Engines: b.o.Engines,
-		Failed: b.fail, DirFailed: func() { b.presence.dirFailed(c.BrokerID) },
+		Failed: b.fail, Offline: func() { b.presence.offline(c.BrokerID) },
 		Config: b.configs.Topic, Clock: b.o.Clock, Logger: b.o.Logger, RecoveryThreads: int(c.RecoveryThreads),
 		AckCell:                         b.o.AckCell,
 		RetentionCheckInterval:          c.RetentionCheckInterval,

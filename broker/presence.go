@@ -63,9 +63,9 @@ func (p *presence) start(ctx context.Context) error {
 	return nil
 }
 
-// dirFailed tells the controller that a log directory failed, for as long as that
-// takes. Before the first registration nobody thinks that its replicas serve.
-func (p *presence) dirFailed(id int32) {
+// offline tells the controller that a log directory or a replica went offline, for as
+// long as that takes. Before the first registration nobody thinks that its replicas serve.
+func (p *presence) offline(id int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cancel == nil || p.ctx.Err() != nil {

@@ -98,7 +98,7 @@ func (p *Partition) become(s *State) error {
 	defer p.mu.Unlock()
 	p.stepping.Lock()
 	defer p.stepping.Unlock()
-	if p.dir.offline.Load() {
+	if p.offline() {
 		return ErrStorage
 	}
 	before := p.machine.Status()
@@ -153,6 +153,7 @@ func (p *Partition) publish(s *State, before *replication.Status) {
 			l.since = last.since // Who waits waits on.
 		} else {
 			p.tooFewBelow.Store(0)
+			p.trust.begin(p.log.LogEndOffset())
 		}
 		p.ackedLeader.Store(after.AckedLeader)
 		p.ackedAll.Store(after.AckedAll)

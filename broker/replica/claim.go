@@ -54,6 +54,7 @@ func (m *Manager) partitionOn(t *Topic, index int32, f *foundLog) (*Partition, e
 	}
 	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, manager: m, strategy: spec.Name, promise: spec.Promise, fetcherHash: fetcherHash(ID{Topic: t.Name, Partition: index}), dir: f.dir, log: f.log, acked: acked, background: &m.background}
 	p.suspect.Store(suspect)
+	p.damage.gaveUp.Store(f.gaveUp)
 	p.beginTrace()
 	p.flush.group = f.dir.device.flusher.Join(p.syncGroup)
 	p.flush.tell = f.dir.device.answers.Join(func() { p.synced(nil) })

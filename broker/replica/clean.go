@@ -151,6 +151,9 @@ func (t *cleanerThread) failed(p *Partition, err error) {
 		_ = p.failed("compact", err) // Tells the log directory; nobody waits for an answer.
 		return
 	}
+	if damaged(err) {
+		p.foundDamage(err)
+	}
 	t.m.o.Logger.Error("log cannot be compacted and is left as it is until the next start", "partition", p.ID().String(), "error", err)
 }
 
@@ -163,7 +166,7 @@ func (c *cleaning) grab() (*Partition, commitlog.Cleanable) {
 	c.lastRun, c.dirtiest = c.m.o.Clock.Now(), 0
 	maps.DeleteFunc(c.uncleanable, func(_ *commitlog.Log, p *Partition) bool { return p.lead.Load().stopped })
 	for _, p := range c.m.partitions() {
-		if !p.Topic.Config().Log.Compacted || p.dir.offline.Load() || c.busy[p.log] != nil || c.uncleanable[p.log] != nil {
+		if !p.Topic.Config().Log.Compacted || p.offline() || c.busy[p.log] != nil || c.uncleanable[p.log] != nil {
 			continue
 		}
 		x, err := p.log.Cleanable(p.LastStableOffset())

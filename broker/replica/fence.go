@@ -63,7 +63,7 @@ func (m *Manager) fenced(r *FenceRequest) (*Partition, error) {
 		return nil, ErrUnknownPartition
 	}
 	p, err := m.partitionFor(&s)
-	if err == nil && p.dir.offline.Load() {
+	if err == nil && p.offline() {
 		err = ErrStorage
 	}
 	return p, err

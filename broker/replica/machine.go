@@ -34,6 +34,7 @@ type driven struct {
 	traced    *traced // nil while tracing is off
 	proposals uint64  // numbers them; an outcome of another than the last is old
 	fencing   fencing
+	asks      []asks
 }
 
 // now is the time that machines are told.
@@ -75,6 +76,7 @@ func (p *Partition) start(spec replication.Spec, checkpointed int64, fenced int3
 	start, end := p.log.LogStartOffset(), p.log.LogEndOffset()
 	p.hw.Store(max(start, min(checkpointed, end)))
 	p.end.Store(end)
+	p.trust.begin(end)
 	p.fencing.written, p.controlDue = fenced, replication.NoEpoch
 	p.flush.count(p.log.RecoveryPoint())
 	p.step(&replication.Event{
@@ -208,7 +210,7 @@ func (p *Partition) appendControl(e *replication.Effect) {
 // tick tells a leader that time passed.
 func (p *Partition) tick() {
 	l := p.lead.Load()
-	if l.leader != p.self || p.dir.offline.Load() {
+	if l.leader != p.self || p.offline() {
 		return
 	}
 	p.stepping.Lock()

@@ -60,6 +60,7 @@ type foundLog struct {
 	topicID [16]byte // zero where the log directory names none
 
 	appendEngine string // that log was opened with
+	gaveUp       bool   // its replica did
 }
 
 // New returns a manager that Open brings to life.
@@ -119,8 +120,8 @@ func (m *Manager) Topics() []*Topic {
 // of its partitions is told, and without any directory left the broker is.
 func (m *Manager) dirFailed(d *logDir, cause error) {
 	m.background.Go(d.halt) // Not here: whoever met the error may hold locks.
-	if m.o.DirFailed != nil {
-		m.o.DirFailed()
+	if m.o.Offline != nil {
+		m.o.Offline()
 	}
 	if int(m.offlineDirs.Add(1)) == len(m.dirs) && m.o.Failed != nil {
 		m.o.Failed(fmt.Errorf("no log directory is left, the last was %s: %w: see to the disks, then start again", d.path, cause))

@@ -58,6 +58,8 @@ type Partition struct {
 	admits atomic.Bool
 	// suspect: suspectFile is there; written under mu and stepping.
 	suspect atomic.Bool
+	trust   trust
+	damage  damage
 }
 
 // leadership is immutable once published.
@@ -113,7 +115,7 @@ func (p *Partition) check(callerEpoch int32) error {
 	switch {
 	case l.stopped:
 		return ErrUnknownPartition
-	case p.dir.offline.Load():
+	case p.offline():
 		return ErrStorage
 	case callerEpoch != AnyEpoch && callerEpoch < l.epoch:
 		return ErrFencedEpoch
@@ -220,14 +222,18 @@ func (p *Partition) Acknowledged(info *commitlog.AppendInfo, acks int16) (bool, 
 }
 
 // failed tells a refusal from a disk that let the log down. Where the log gave up
-// for good, so does the whole log directory; a full disk may be freed.
+// for good, so does the whole log directory; where it is damaged, the replica; a full
+// disk may be freed.
 func (p *Partition) failed(operation string, err error) error {
-	if refusal(err) {
+	rotten := damaged(err)
+	if refusal(err) && !rotten {
 		return err
 	}
 	switch {
 	case errors.Is(err, commitlog.ErrFailed):
 		p.dir.fail(fmt.Errorf("%s %s: %w", operation, p.ID(), err))
+	case rotten:
+		p.foundDamage(fmt.Errorf("%s: %w", operation, err))
 	case vfs.IsFull(err):
 		p.dir.noRoom(fmt.Errorf("%s %s: %w", operation, p.ID(), err))
 	}
@@ -348,6 +354,13 @@ func (p *Partition) Read(r ReadRequest) (chunk engines.Chunk, o Offsets, err err
 }
 
 func (p *Partition) readLog(r *ReadRequest, offset, bound int64) (commitlog.ReadInfo, error) {
+	if offset < p.trust.below.Load() {
+		return p.readUnseen(r, offset, bound)
+	}
+	return p.readAsItIs(r, offset, bound)
+}
+
+func (p *Partition) readAsItIs(r *ReadRequest, offset, bound int64) (commitlog.ReadInfo, error) {
 	if r.Aborted != nil {
 		return p.log.ReadCommitted(offset, r.MaxBytes, bound, r.WholeBatch)
 	}

@@ -113,9 +113,9 @@ type Options struct {
 	// Failed, if not nil, is told when the last log directory has gone offline:
 	// nothing is served any more. It must not block, and not call the Manager.
 	Failed func(error)
-	// DirFailed, if not nil, is told of every log directory that goes offline, under
-	// the same conditions.
-	DirFailed func()
+	// Offline, if not nil, is told of every log directory, and every replica by itself,
+	// that goes offline, under the same conditions.
+	Offline func()
 	// RecoveryThreads bounds how many logs of a directory are opened at a time;
 	// 0 means one per CPU for all directories together.
 	RecoveryThreads int

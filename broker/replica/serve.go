@@ -60,7 +60,7 @@ func (p *Partition) FetchAsReplica(f *ReplicaFetch) ReplicaAnswer {
 	case l.stopped:
 		a.Err = ErrUnknownPartition
 		return a
-	case p.dir.offline.Load():
+	case p.offline():
 		a.Err = ErrStorage
 		return a
 	case l.leader == p.self && (l.brokerEpoch != p.manager.brokerEpoch() || !p.manager.leased()):
@@ -78,6 +78,9 @@ func (p *Partition) FetchAsReplica(f *ReplicaFetch) ReplicaAnswer {
 		LeaderEpoch: f.LeaderEpoch, Offset: f.Offset, RecordEpoch: f.LastEpoch,
 	})
 	e := &p.answer
+	if e.Failure == replication.NoFailure {
+		p.noteAsk(f.Replica, f.Offset)
+	}
 	a.Err, a.News, a.LogEnd = refusalErrors[e.Failure], e.News, e.LogEnd
 	a.DivergingEpoch, a.DivergingEnd = e.DivergingEpoch, e.DivergingEnd
 	a.Offsets = Offsets{HighWatermark: e.HighWatermark, LastStable: e.HighWatermark, LogStart: e.LogStart}

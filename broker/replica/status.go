@@ -21,7 +21,7 @@ type Status struct {
 	SizeBytes int64
 	Path      string
 	Dir       replication.DirID
-	// Offline: the log directory failed.
+	// Offline: the log directory failed, or the replica gave itself up.
 	Offline bool
 	// Fetcher says in words what a follower's fetcher does for it; "" where none
 	// does.
@@ -43,7 +43,7 @@ func (m *Manager) Statuses() []Status {
 func (p *Partition) Status() Status {
 	s := Status{
 		ID: p.ID(), TopicID: p.Topic.ID, Strategy: p.strategy, Replicas: p.lead.Load().replicas, SizeBytes: p.log.Size(),
-		Path: p.dir.path, Dir: p.dir.id, Offline: p.dir.offline.Load(), DurabilityDebt: p.DurabilityDebt(),
+		Path: p.dir.path, Dir: p.dir.id, Offline: p.offline(), DurabilityDebt: p.DurabilityDebt(),
 	}
 	p.stepping.Lock()
 	defer p.stepping.Unlock()

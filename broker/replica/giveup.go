@@ -1,0 +1,151 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+
+	"tidemark/commitlog"
+	"tidemark/protocol/record"
+	"tidemark/replication"
+)
+
+// A replica that finds its own log damaged, when somebody reads or it is compacted, gives
+// itself up where others can serve in its place: it is offline until the next start,
+// which checks the whole log, cuts it at the damage and has the rest fetched again. In
+// Kafka only an IOException does that, to the whole log directory; a follower that gets a
+// damaged batch asks for it for ever, and a consumer fails.
+
+// damage is what a replica knows of its log being damaged.
+type damage struct {
+	// gaveUp: the replica is offline until the next start.
+	gaveUp atomic.Bool
+	// looking: somebody finds out whether others can serve. told: it was logged.
+	looking, told atomic.Bool
+}
+
+// offline reports whether the replica serves no more in this process.
+func (p *Partition) offline() bool { return p.dir.offline.Load() || p.damage.gaveUp.Load() }
+
+// damaged tells bytes that are no batches, or cannot be read, from every other error.
+func damaged(err error) bool {
+	var corrupt *commitlog.CorruptError
+	return errors.As(err, &corrupt) || errors.Is(err, syscall.EIO)
+}
+
+// readUnseen reads what may have rotted: it looks at the batches first, unless it has,
+// and then gives no more than it has looked at.
+func (p *Partition) readUnseen(r *ReadRequest, offset, bound int64) (commitlog.ReadInfo, error) {
+	seen := p.trust.seenFrom(offset)
+	if seen == offset {
+		info, err := p.readAsItIs(r, offset, bound)
+		if err != nil || info.Chunk == nil {
+			return info, err
+		}
+		next, position, err := check(info.Chunk)
+		info.Chunk.Release()
+		if err == nil && next <= offset { // A checksum does not cover the offset.
+			err = fmt.Errorf("ends at offset %d: %w", next, record.ErrCorrupt)
+		}
+		if errors.Is(err, record.ErrCorrupt) {
+			err = &commitlog.CorruptError{Path: commitlog.FileName(info.SegmentBase, commitlog.LogSuffix), Position: info.Position + position, Err: err}
+		}
+		if err != nil {
+			return commitlog.ReadInfo{}, fmt.Errorf("read offset %d: %w", offset, err)
+		}
+		p.trust.note(span{offset, next})
+		seen = next
+	}
+	if seen < p.trust.below.Load() {
+		bound = min(bound, seen)
+	}
+	return p.readAsItIs(r, offset, bound)
+}
+
+// asks are how often a follower has asked for the same records.
+type asks struct {
+	replica int32
+	offset  int64
+	times   int
+}
+
+// askedOften is how often a follower asks for the same before the leader looks whether it
+// can be read: who finds a checksum wrong asks again, and so does whose connection broke.
+const askedOften = 3
+
+// noteAsk notes a follower's question; stepping is held.
+func (p *Partition) noteAsk(replica int32, offset int64) {
+	var a *asks
+	for i := range p.asks {
+		if p.asks[i].replica == replica {
+			a = &p.asks[i]
+		}
+	}
+	switch {
+	case a == nil:
+		p.asks = append(p.asks, asks{replica, offset, 1})
+		return
+	case a.offset != offset || offset >= p.end.Load():
+		a.offset, a.times = offset, 1
+		return
+	}
+	if a.times++; a.times == askedOften {
+		p.trust.begin(p.end.Load())
+	}
+}
+
+// foundDamage deals with damage of the log. Locks may be held.
+func (p *Partition) foundDamage(cause error) {
+	if p.damage.told.CompareAndSwap(false, true) {
+		p.manager.o.Logger.Error("log is damaged", "partition", p.ID().String(), "dir", p.dir.path, "error", cause)
+	}
+	if len(p.lead.Load().replicas) < 2 || p.damage.gaveUp.Load() || !p.damage.looking.CompareAndSwap(false, true) {
+		return
+	}
+	p.background.Go(func() {
+		defer p.damage.looking.Store(false)
+		if p.replaceable() {
+			p.giveUp(cause)
+		}
+	})
+}
+
+// replaceable reports whether others can lead in this replica's place, with all that was
+// acknowledged: where they cannot, what is not damaged is better served than nothing.
+func (p *Partition) replaceable() bool {
+	l := p.lead.Load()
+	if l.leader != p.self {
+		return l.leader >= 0
+	}
+	p.stepping.Lock()
+	s := p.machine.Status()
+	p.stepping.Unlock()
+	now, ready, need := p.manager.now(), 0, 1
+	if p.promise == replication.Majority {
+		need = len(l.replicas)/2 + 1
+	}
+	for _, f := range s.Followers {
+		if f.InSync && f.LogEndOffset >= s.HighWatermark && now-f.LastCaughtUp <= p.manager.o.LagTimeMax {
+			ready++
+		}
+	}
+	return s.Role == replication.Leader && ready >= need
+}
+
+// giveUp ends the replica's service and tells the controller, which asks what is offline.
+func (p *Partition) giveUp(cause error) {
+	if !p.damage.gaveUp.CompareAndSwap(false, true) {
+		return
+	}
+	p.manager.o.Logger.Error("replica goes offline, and others serve: restart the broker to have it checked and fetched again", "partition", p.ID().String())
+	if err := writeSuspect(p.dir.fs, p.log.Dir(), cause.Error()); err != nil {
+		p.dir.fail(fmt.Errorf("mark %s: %w", filepath.Base(p.log.Dir()), err))
+	}
+	p.halt(func(*leadership) {})
+	p.Changed.Wake()
+	if offline := p.manager.o.Offline; offline != nil {
+		offline()
+	}
+}
