@@ -123,7 +123,7 @@ func against(c *dataset.Cell, m dataset.Metric) Cell {
 	if !ok {
 		return word("–")
 	}
-	said := word(verdict(m.Name, p)).class(string(p.Verdict))
+	said := word(verdictOf(c, m.Name, p)).class(string(p.Verdict))
 	if p.Verdict != result.TooFew { // extremes of a few runs would pass for a finding
 		said = said.small(changes(p.Ratio))
 	}

@@ -127,7 +127,7 @@ func cellsTable(e *dataset.Experiment, m dataset.Metric, unit string, f chart.Fo
 			cells = append(cells, number(1, "1"), number(nan, ""), number(nan, ""), word("base"))
 		case ok:
 			cells = append(cells, ratio(p.Ratio.Median), ratio(p.Ratio.Low), ratio(p.Ratio.High),
-				word(verdict(m.Name, p)).class(string(p.Verdict)))
+				word(verdictOf(c, m.Name, p)).class(string(p.Verdict)))
 		default:
 			cells = append(cells, number(nan, ""), number(nan, ""), number(nan, ""), word("not compared"))
 		}

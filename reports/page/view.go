@@ -223,7 +223,7 @@ func row(e *dataset.Experiment, c *dataset.Cell, m dataset.Metric, f chart.Forma
 		return r
 	}
 	if p, ok := c.Pair(m); ok {
-		r.Note = verdict(m.Name, p)
+		r.Note = verdictOf(c, m.Name, p)
 		r.Tip = fmt.Sprintf("%s: %s %s, n = %d; against base, paired by block, %s (%s)", axes(c, e.Axes), f(i.Median), bracket(i, f), i.N, r.Note, changes(p.Ratio))
 	} else {
 		r.Tip = fmt.Sprintf("%s: %s %s, n = %d", axes(c, e.Axes), f(i.Median), bracket(i, f), i.N)

@@ -105,6 +105,15 @@ func verdict(metric string, p result.Pair) string {
 	return fmt.Sprintf("too few (n = %d)", p.N)
 }
 
+// verdictOf is the short form for a cell. The base again is no question that more blocks
+// would decide: nothing differs.
+func verdictOf(c *dataset.Cell, metric string, p result.Pair) string {
+	if c.AA && p.Verdict == result.Undecided {
+		return "no difference shown"
+	}
+	return verdict(metric, p)
+}
+
 // appearance is how a cell is drawn and what that means.
 type appearance struct {
 	meaning string

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tidemark/bench/result"
+	"tidemark/reports/dataset"
 )
 
 func spaced(s string) string { return strings.ReplaceAll(s, nbsp, " ") }
@@ -58,6 +59,18 @@ func TestVerdict(t *testing.T) {
 		if got := spaced(verdict(c.metric, c.p)); got != c.want {
 			t.Errorf("%s, %s: got %q, want %q", c.metric, c.p.Verdict, got, c.want)
 		}
+	}
+}
+
+// TestVerdictOnTheBaseAgain: no number of blocks is asked for where nothing differs.
+func TestVerdictOnTheBaseAgain(t *testing.T) {
+	p := result.Pair{Verdict: result.Undecided, N: 6, NeedN: 14, Ratio: result.Interval{Median: 1.1}}
+	c := &dataset.Cell{}
+	if got := verdictOf(c, result.MetricProduce, p); !strings.Contains(got, "14") {
+		t.Errorf("another cell: %s", got)
+	}
+	if c.AA = true; verdictOf(c, result.MetricProduce, p) != "no difference shown" {
+		t.Errorf("the base again: %s", verdictOf(c, result.MetricProduce, p))
 	}
 }
 
