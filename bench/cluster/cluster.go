@@ -55,6 +55,8 @@ type Options struct {
 	// Port is where the first broker listens and the others after it; 0 takes free
 	// ones.
 	Port int
+	// LogDirs is how many log directories a broker has; 0 is one.
+	LogDirs int
 	// Record has every broker keep a record of what is on stable storage, which
 	// CutPower needs.
 	Record bool

@@ -114,7 +114,7 @@ func (c *Cluster) brokerArgs(s *State, b *Process) []string {
 		set("advertised.listeners", "PLAINTEXT://"+b.Address)
 		set("socket.bind.address", proxy.BrokerIP(b.Broker).String())
 	}
-	set("log.dirs", c.DataDir(b.Broker))
+	set("log.dirs", strings.Join(c.dataDirs(b.Broker, s.LogDirs), ","))
 	if s.Trace {
 		set("trace.dir", c.TraceDir())
 	}

@@ -19,8 +19,26 @@ func (c *Cluster) brokerDir(id int32) string {
 	return filepath.Join(c.dir, "broker-"+strconv.Itoa(int(id)))
 }
 
-// DataDir is a broker's log directory.
-func (c *Cluster) DataDir(id int32) string { return filepath.Join(c.brokerDir(id), dataDir) }
+// DataDir is a broker's log directory, the first where it has more.
+func (c *Cluster) DataDir(id int32) string { return c.dataDirs(id, 1)[0] }
+
+// dataDirs are so many log directories of a broker.
+func (c *Cluster) dataDirs(id int32, count int) []string {
+	dirs := []string{filepath.Join(c.brokerDir(id), dataDir)}
+	for i := 2; i <= count; i++ {
+		dirs = append(dirs, dirs[0]+"-"+strconv.Itoa(i))
+	}
+	return dirs
+}
+
+// DataDirs are a broker's log directories.
+func (c *Cluster) DataDirs(id int32) ([]string, error) {
+	s, err := c.State()
+	if err != nil {
+		return nil, err
+	}
+	return c.dataDirs(id, s.LogDirs), nil
+}
 
 func (c *Cluster) recordDir(id int32) string { return filepath.Join(c.brokerDir(id), recordName) }
 

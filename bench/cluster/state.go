@@ -39,6 +39,8 @@ type State struct {
 	Proxy     bool     `json:"proxy"`
 	// TickMs is the store's tickTime.
 	TickMs int64 `json:"tick_ms,omitempty"`
+	// LogDirs is how many log directories a broker has; 0 is one.
+	LogDirs int `json:"log_dirs,omitempty"`
 	// Record says whether brokers record what is durable.
 	Record bool   `json:"record,omitempty"`
 	Trace  bool   `json:"trace,omitempty"`
@@ -76,7 +78,7 @@ func (p Process) State() process.State { return p.ID.State() }
 // plan decides names, ports and settings of a cluster that is to be started.
 func plan(o Options) (*State, error) {
 	s := &State{
-		Schema: schema, Started: time.Now().UTC().Truncate(time.Millisecond), Program: o.Program, Zookeeper: o.Zookeeper, Proxy: o.Proxy, Seed: o.Seed, TickMs: o.Tick.Milliseconds(), Record: o.Record, Trace: o.Trace,
+		Schema: schema, Started: time.Now().UTC().Truncate(time.Millisecond), Program: o.Program, Zookeeper: o.Zookeeper, Proxy: o.Proxy, Seed: o.Seed, TickMs: o.Tick.Milliseconds(), LogDirs: o.LogDirs, Record: o.Record, Trace: o.Trace,
 		Settings: append([]string{
 			"default.replication.factor=" + strconv.Itoa(min(3, o.Brokers)),
 			"min.insync.replicas=" + strconv.Itoa(min(2, o.Brokers)),
