@@ -35,8 +35,8 @@ type Options struct {
 	// a full index makes the log roll.
 	IndexIntervalBytes, IndexMaxBytes int64
 
-	// NoPrefault (storage.mapped.prefault is false) leaves the pages of a mapped
-	// segment to their first use; NoInPlace (storage.append.inplace is false) has
+	// NoPrefault (storage.mapped.prefault is false) leaves the pages of a segment
+	// to their first use; NoInPlace (storage.append.inplace is false) has
 	// AppendInPlace take nothing. Both are for comparisons.
 	NoPrefault, NoInPlace bool
 

@@ -147,8 +147,8 @@ type AppendOptions struct {
 	// SegmentBytes is the size at which the log rolls; a single larger append
 	// into an empty segment is allowed.
 	SegmentBytes int64
-	// NoPrefault leaves the pages of a mapping to the first store to each, in
-	// place of making them present ahead of it.
+	// NoPrefault leaves pages to the first use of each, in place of making them
+	// present ahead of it.
 	NoPrefault bool
 }
 

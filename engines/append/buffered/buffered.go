@@ -2,6 +2,9 @@
 // the page cache, where every reader finds them, and to the disk when the kernel
 // or a Flush says so. It needs nothing of the file, so it also runs on files in
 // memory. Kafka appends this way (FileChannel.write in FileRecords.append).
+//
+// Once a file has grown, it is longer than what was appended, by less than
+// zeroStep bytes of zeros: the pages in which small appends are to lie.
 package buffered
 
 import (
@@ -47,8 +50,11 @@ type appender struct {
 	// torn says that the file may hold bytes behind size, left by an append
 	// that failed.
 	torn bool
-	// ahead is the end of the blocks reserved on the disk.
-	ahead        int64
+	// ahead is the end of the blocks reserved on the disk, zeroed the end of the
+	// zeros written behind size, if there are any.
+	ahead, zeroed int64
+	// exact says that nothing is to be written behind size.
+	exact        bool
 	segmentBytes int64
 	syncer       *vfs.Syncer
 	// vector is the part of bufs on its way to the kernel.
@@ -63,7 +69,7 @@ func open(f engines.File, size int64, o engines.AppendOptions) (engines.Appender
 	if size < 0 || size > length {
 		return nil, fmt.Errorf("open %s: %d valid bytes claimed, %d are there", f.Name(), size, length)
 	}
-	a := &appender{file: f, size: size, torn: length > size, ahead: size, segmentBytes: o.SegmentBytes, syncer: vfs.NewSyncer(f)}
+	a := &appender{file: f, size: size, torn: length > size, ahead: size, exact: o.NoPrefault, segmentBytes: o.SegmentBytes, syncer: vfs.NewSyncer(f)}
 	a.fd, a.vectored = f.Descriptor()
 	if err := a.dropTail(); err != nil {
 		return nil, err
@@ -80,6 +86,7 @@ func (a *appender) Append(bufs [][]byte) (int64, error) {
 		return 0, err
 	}
 	a.reserve()
+	a.makePresent(bufs)
 	end, err := a.write(bufs)
 	if err != nil {
 		// What did get there must go: recovery would take whole batches of
@@ -172,7 +179,7 @@ func (a *appender) dropTail() error {
 	if err := a.file.Truncate(a.size); err != nil {
 		return fmt.Errorf("drop the tail of %s: %w", a.file.Name(), err)
 	}
-	a.torn, a.ahead = false, a.size
+	a.torn, a.ahead, a.zeroed = false, a.size, a.size
 	return nil
 }
 
@@ -185,7 +192,7 @@ func (a *appender) Truncate(size int64) error {
 	if err := a.file.Truncate(size); err != nil {
 		return fmt.Errorf("truncate %s: %w", a.file.Name(), err)
 	}
-	a.size, a.ahead, a.torn = size, size, false
+	a.size, a.ahead, a.zeroed, a.torn = size, size, size, false
 	return nil
 }
 
@@ -195,6 +202,6 @@ func (a *appender) Size() int64 { return a.size }
 // Close implements engines.Appender.
 func (a *appender) Close() error {
 	// A truncation to the length the file has gives back the blocks behind it.
-	a.torn = a.torn || a.ahead > a.size
+	a.torn = a.torn || a.ahead > a.size || a.zeroed > a.size
 	return a.dropTail()
 }

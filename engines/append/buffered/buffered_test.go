@@ -1,6 +1,7 @@
 package buffered
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -136,6 +137,76 @@ func TestReservedBlocksAreGivenBack(t *testing.T) {
 	length, after := blocks(t, name)
 	if length != size || after > size+1<<16 {
 		t.Errorf("after Close: %d bytes in %d on disk, want %d in as much", length, after, size)
+	}
+}
+
+// Behind a file that has grown by small appends there are zeros, less than a step of
+// them, which a reader of the end never meets; they go with Close and with a
+// truncation. Large appends, small files and those asked to be exact have none.
+func TestZerosBehindTheEnd(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options engines.AppendOptions
+		piece   int
+		total   int64
+		zeros   bool
+	}{
+		{"small appends", engines.AppendOptions{SegmentBytes: 64 << 20}, 10_007, minAhead + 100_000, true},
+		{"small file", engines.AppendOptions{SegmentBytes: 64 << 20}, 10_007, minAhead - 100_000, false},
+		{"large appends", engines.AppendOptions{SegmentBytes: 64 << 20}, zeroBelow, minAhead + 1_000_000, false},
+		{"exact", engines.AppendOptions{SegmentBytes: 64 << 20, NoPrefault: true}, 10_007, minAhead + 100_000, false},
+		{"full segment", engines.AppendOptions{SegmentBytes: minAhead + 50_000}, 10_007, minAhead + 45_000, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "segment")
+			f, err := vfs.OS{}.Create(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close() // The test is over.
+			a, err := Spec().Open(f, 0, c.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			piece := bytes.Repeat([]byte{7}, c.piece)
+			fill := func() {
+				t.Helper()
+				for a.Size()+int64(c.piece) <= c.total {
+					if _, err := a.Append([][]byte{piece}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			check := func(zeros bool) {
+				t.Helper()
+				got, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				content, rest := got[:a.Size()], got[a.Size():]
+				if bytes.Count(content, []byte{7}) != len(content) {
+					t.Error("the content is not what was appended")
+				}
+				if bytes.Count(rest, []byte{0}) != len(rest) || len(rest) >= zeroStep || int64(len(got)) > c.options.SegmentBytes {
+					t.Errorf("%d bytes behind %d, want less than %d, all zeros, within the segment", len(rest), len(content), zeroStep)
+				}
+				if zeros != (len(rest) > 0) {
+					t.Errorf("%d bytes behind the end, want some: %v", len(rest), zeros)
+				}
+			}
+			fill()
+			check(c.zeros)
+			if err := a.Truncate(a.Size() - 30_000); err != nil {
+				t.Fatal(err)
+			}
+			check(false)
+			fill()
+			check(c.zeros)
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			check(false)
+		})
 	}
 }
 
