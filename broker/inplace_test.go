@@ -139,7 +139,7 @@ func TestReceivedInPlaceAmongAllSortsOfClients(t *testing.T) {
 }
 
 func amongAllSortsOfClients(t *testing.T, b *Broker) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.Addr().String()), kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(100*time.Millisecond))
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Addr().String()), kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(100*time.Millisecond), kgo.UnknownTopicRetries(100))
 	if err != nil {
 		t.Fatal(err)
 	}
