@@ -20,15 +20,24 @@ func (c *Controller) fenceReplica(p *partition, id int32) {
 	}
 }
 
+// answeredOf is the partition that a sender's broker answers about; nil where the
+// broker has another registration by now, or the topic is gone.
+func (c *Controller) answeredOf(s *sender, k key) *partition {
+	if b := c.brokers[s.broker.ID]; b == nil || b.sender != s {
+		return nil
+	}
+	p := c.find(k.TopicPartition)
+	if p == nil || p.topic.ID != k.id {
+		return nil
+	}
+	return p
+}
+
 // onFenceAnswer takes an answer in. One for another epoch than is to be decided now,
 // or of an earlier office, says nothing.
 func (c *Controller) onFenceAnswer(s *sender, k key, epoch int32, a FenceAnswer) {
-	b := c.brokers[s.broker.ID]
-	if b == nil || b.sender != s {
-		return
-	}
-	p := c.find(k.TopicPartition)
-	if p == nil || p.topic.ID != k.id || p.fenceEpoch != epoch {
+	p := c.answeredOf(s, k)
+	if p == nil || p.fenceEpoch != epoch {
 		return
 	}
 	if p.answers == nil {
@@ -38,14 +47,10 @@ func (c *Controller) onFenceAnswer(s *sender, k key, epoch int32, a FenceAnswer)
 	c.dirty[p] = true
 }
 
-// onOffline notes that a replica's log directory failed: it counts as dead.
+// onOffline notes that a replica cannot serve: it counts as dead.
 func (c *Controller) onOffline(s *sender, k key) {
-	b := c.brokers[s.broker.ID]
-	if b == nil || b.sender != s {
-		return
-	}
-	p := c.find(k.TopicPartition)
-	if p == nil || p.topic.ID != k.id || p.offline[s.broker.ID] == s.broker.Epoch {
+	p := c.answeredOf(s, k)
+	if p == nil || p.offline[s.broker.ID] == s.broker.Epoch {
 		return
 	}
 	if p.offline == nil {
@@ -60,12 +65,8 @@ func (c *Controller) onOffline(s *sender, k key) {
 // one that may not lead follows all the same (KafkaController's
 // processLeaderAndIsrResponseReceived).
 func (c *Controller) onOnline(s *sender, k key) {
-	b := c.brokers[s.broker.ID]
-	if b == nil || b.sender != s {
-		return
-	}
-	p := c.find(k.TopicPartition)
-	if p == nil || p.topic.ID != k.id || p.offline[s.broker.ID] != s.broker.Epoch {
+	p := c.answeredOf(s, k)
+	if p == nil || p.offline[s.broker.ID] != s.broker.Epoch {
 		return
 	}
 	delete(p.offline, s.broker.ID)

@@ -145,6 +145,7 @@ func (s *sender) vanish(k key, view PartitionState) {
 	delete(s.told, k)
 	delete(s.roles, k)
 	delete(s.fences, k)
+	delete(s.offline, k)
 	view.Leader, view.ISR, view.ELR = DeletedLeader, nil, nil
 	s.views[k] = waiting[PartitionState]{view, s.seq}
 	s.poke()
