@@ -1,68 +1,14 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"tidemark/bench/result"
 )
 
 // Margin of equivalence: an interval inside ±5 % is called equivalent.
 const Margin = 0.05
-
-// metric is one figure of a run.
-type metric struct {
-	name string
-	// words are what a sentence calls it; empty where another figure stands for it.
-	words string
-	// moreIsFaster: records per second, as against nanoseconds.
-	moreIsFaster bool
-	// value is the figure, ok false where the run has none.
-	value func(r *result.Run) (v float64, ok bool)
-}
-
-var metrics = []metric{
-	{result.MetricProduce, "records/s produced", true, func(r *result.Run) (float64, bool) { return positive(r.Produce, acked) }},
-	{result.MetricFetch, "records/s fetched", true, func(r *result.Run) (float64, bool) { return positive(r.Fetch, acked) }},
-	{result.MetricProduceWire, "", true, func(r *result.Run) (float64, bool) { return positive(r.Produce, wire) }},
-	{result.MetricFetchWire, "", true, func(r *result.Run) (float64, bool) { return positive(r.Fetch, wire) }},
-	{result.MetricP50, "p50 response time", false, latency(func(w *result.Window) int64 { return w.ResponseNs.P50 })},
-	{result.MetricP99, "p99 response time", false, latency(func(w *result.Window) int64 { return w.ResponseNs.P99 })},
-	{result.MetricE2EP99, "p99 end to end", false, func(r *result.Run) (float64, bool) {
-		if r.Kind != result.Paced || r.Produce == nil || r.Produce.E2ENs == nil {
-			return 0, false
-		}
-		return float64(r.Produce.E2ENs.P99), r.Produce.E2ENs.P99 > 0
-	}},
-	{result.MetricProduceCost, "broker CPU per record produced", false, func(r *result.Run) (float64, bool) { return positive(r.Produce, cost) }},
-	{result.MetricFetchCost, "broker CPU per record fetched", false, func(r *result.Run) (float64, bool) { return positive(r.Fetch, cost) }},
-}
-
-func acked(w *result.Window) float64 { return float64(w.AckedPerS) }
-func wire(w *result.Window) float64  { return float64(w.WirePerS) }
-func cost(w *result.Window) float64  { return w.BrokerCoreSecondsPerMillion() }
-
-func positive(w *result.Window, value func(*result.Window) float64) (float64, bool) {
-	if w == nil {
-		return 0, false
-	}
-	v := value(w)
-	return v, v > 0
-}
-
-// latency is a figure of paced runs only: that of a saturated run is the length
-// of the harness's own queue.
-func latency(value func(*result.Window) int64) func(*result.Run) (float64, bool) {
-	return func(r *result.Run) (float64, bool) {
-		if r.Kind != result.Paced || r.Produce == nil || r.Produce.ResponseNs == nil {
-			return 0, false
-		}
-		v := value(r.Produce)
-		return float64(v), v > 0
-	}
-}
 
 // Summarise makes compare.json of a folder: every cell's figures, and every cell
 // against the base cell of its experiment.
@@ -284,84 +230,5 @@ func notes(f *result.Folder, c *result.Compare) []string {
 	if f.Env != nil && f.Env.Disk.Tmpfs {
 		out = append(out, "The data directory was in memory: no figure says anything about a disk.")
 	}
-	return out
-}
-
-// Between compares the same cells in two folders: b against a. The runs are not
-// paired, since they did not alternate, and a drift of the machine between the
-// two shows as a difference.
-func Between(a, b *result.Folder) *result.Compare {
-	c := &result.Compare{Schema: result.CompareSchema, A: a.Dir, B: b.Dir, Noise: []result.Noise{}, Cells: []result.CellStats{}, Pairs: []result.Pair{},
-		Notes: []string{"The two folders did not run interleaved: a drift of the machine between them shows as a difference."}}
-	if a.Env != nil && b.Env != nil && a.Env.Comparable != b.Env.Comparable {
-		c.Notes = append(c.Notes, "The two folders come from machines that are not comparable (hardware, kernel or file system differ).")
-	}
-	c.Notes = append(c.Notes, degradedNote("A", a)...)
-	c.Notes = append(c.Notes, degradedNote("B", b)...)
-	for _, m := range metrics {
-		floors := append(floorsOf(a, m), floorsOf(b, m)...)
-		c.Noise = append(c.Noise, noises(floors)...)
-		var all []candidate
-		for _, e := range b.Plan.Experiments {
-			for _, cell := range e.Cells {
-				if s, ok := cellStats(b, e, cell, m); ok {
-					c.Cells = append(c.Cells, s)
-				}
-				if k, ok := across(a, b, e, cell, m); ok {
-					all = append(all, k)
-				}
-			}
-		}
-		c.Pairs = append(c.Pairs, decide(all, floors, m)...)
-	}
-	if note := floorNote(c.Noise); note != "" {
-		c.Notes = append(c.Notes, note)
-	}
-	return c
-}
-
-// degradedNote says how many of a folder's runs count although the machine was
-// disturbed while they ran.
-func degradedNote(name string, f *result.Folder) []string {
-	runs, degraded := 0, 0
-	for _, e := range f.Plan.Experiments {
-		for _, cell := range e.Cells {
-			of, bad, _ := usable(f, cell.ID)
-			runs, degraded = runs+len(of), degraded+bad
-		}
-	}
-	if degraded == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("Of the %d runs of %s, %d are degraded: the machine was disturbed while they ran (see their run files).", runs, name, degraded)}
-}
-
-func across(a, b *result.Folder, e result.PlanExperiment, cell result.PlanCell, m metric) (k candidate, ok bool) {
-	la, lb := logs(a, cell.ID, m), logs(b, cell.ID, m)
-	if len(la) == 0 || len(lb) == 0 {
-		return k, false
-	}
-	n := min(len(la), len(lb))
-	i, raw := Welch(la, lb)
-	k = candidate{kind: e.Kind, again: cell.AA, raw: raw, outlook: sampleOutlook(la, lb)}
-	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: cell.ID, BaseLabel: "A", Metric: m.name, N: n, P: raw}
-	how := "welch_t"
-	if n < LeastN {
-		how, k.P, k.raw = "min_max", 1, 1
-		sa, sb := sorted(la), sorted(lb)
-		i.Low, i.High = sb[0]-sa[len(sa)-1], sb[len(sb)-1]-sa[0]
-	}
-	k.Ratio = result.Interval{N: n, Median: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}
-	return k, true
-}
-
-func logs(f *result.Folder, cell string, m metric) (out []float64) {
-	runs, _, _ := usable(f, cell)
-	for i := range runs {
-		if v, ok := m.value(&runs[i]); ok {
-			out = append(out, math.Log(v))
-		}
-	}
-	sort.Float64s(out)
 	return out
 }
