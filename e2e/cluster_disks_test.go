@@ -119,12 +119,16 @@ func TestClusterDamagedReplicaDoesNotLead(t *testing.T) {
 	r.read(t, "rot", 0, 30)
 }
 
+// said is what a broker has logged.
+func (r *rig) said(id int32) ([]byte, error) {
+	return os.ReadFile(filepath.Join(filepath.Dir(r.DataDir(id)), "process.log"))
+}
+
 // awaitSaid waits until a broker has logged something.
 func (r *rig) awaitSaid(t *testing.T, id int32, what string) {
 	t.Helper()
-	path := filepath.Join(filepath.Dir(r.DataDir(id)), "process.log")
 	r.await(t, fmt.Sprintf("broker %d says %q", id, what), func(context.Context) (string, bool) {
-		text, err := os.ReadFile(path)
+		text, err := r.said(id)
 		return fmt.Sprint(err), bytes.Contains(text, []byte(what))
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,23 +17,7 @@ import (
 // twoDisks is a rig whose brokers have two log directories each.
 func twoDisks(t *testing.T, settings ...string) *rig {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
-	dir := t.TempDir()
-	c, err := cluster.Start(t.Context(), cluster.Options{Program: binary, Dir: dir, Brokers: 3, LogDirs: 2, Set: append(slices.Clone(quickCluster), settings...)})
-	must(t, err)
-	t.Cleanup(func() {
-		if t.Failed() {
-			sayWhatBrokersSaid(t, dir)
-		}
-		if err := c.Down(false); err != nil {
-			t.Error(err)
-		}
-	})
-	s, err := c.State()
-	must(t, err)
-	return &rig{Cluster: c, Store: s.Connect + s.Chroot, seeds: strings.Split(s.Bootstrap(), ",")}
+	return startRigWith(t, cluster.Options{LogDirs: 2}, settings...)
 }
 
 // noNewFiles has no file made in a directory, nor renamed, until the returned function is

@@ -38,18 +38,25 @@ var quickCluster = []string{"zookeeper.session.timeout.ms=4000", "replica.lag.ti
 // startRig runs brokers until the test ends; zookeeper is as in cluster.Options.
 func startRig(t *testing.T, zookeeper string, settings ...string) *rig {
 	t.Helper()
+	return startRigWith(t, cluster.Options{Zookeeper: zookeeper}, settings...)
+}
+
+// startRigWith is startRig with other options of the cluster; its program, directory, size
+// and settings are the rig's.
+func startRigWith(t *testing.T, o cluster.Options, settings ...string) *rig {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts processes and waits for sessions to end")
 	}
-	dir := t.TempDir()
-	c, err := cluster.Start(t.Context(), cluster.Options{Program: binary, Dir: dir, Brokers: 3, Zookeeper: zookeeper,
-		Set: append(slices.Clone(quickCluster), settings...)})
+	o.Program, o.Dir, o.Brokers = binary, t.TempDir(), 3
+	o.Set = append(slices.Clone(quickCluster), settings...)
+	c, err := cluster.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			sayWhatBrokersSaid(t, dir)
+			sayWhatBrokersSaid(t, o.Dir)
 		}
 		if err := c.Down(false); err != nil {
 			t.Error(err)

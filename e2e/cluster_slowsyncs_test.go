@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -77,7 +76,7 @@ func TestClusterSlowSyncs(t *testing.T) {
 	synced.end(t, r)
 	beside.end(t, r)
 	for id := int32(1); id <= 3; id++ {
-		text, err := os.ReadFile(filepath.Join(filepath.Dir(r.DataDir(id)), "process.log"))
+		text, err := r.said(id)
 		must(t, err)
 		if left := []byte(fmt.Sprintf("msg=\"broker left\" broker=%d", victim)); bytes.Contains(text, left) {
 			t.Errorf("broker %d was taken for dead while its disk was slow", victim)
