@@ -140,7 +140,8 @@ func (p *Partition) giveUp(cause error) {
 		return
 	}
 	p.manager.o.Logger.Error("replica goes offline, and others serve: restart the broker to have it checked and fetched again", "partition", p.ID().String())
-	if err := writeSuspect(p.dir.fs, p.log.Dir(), cause.Error()); err != nil {
+	// A replica that was deleted meanwhile has no place for the mark, and needs none.
+	if err := writeSuspect(p.dir.fs, p.log.Dir(), cause.Error()); err != nil && !p.lead.Load().stopped {
 		p.dir.fail(fmt.Errorf("mark %s: %w", filepath.Base(p.log.Dir()), err))
 	}
 	p.halt(func(*leadership) {})

@@ -144,6 +144,21 @@ func TestRottenReplicaGivesItselfUp(t *testing.T) {
 	}
 }
 
+// TestDeletedReplicaGivesItselfUp: one that is deleted before it can be marked leaves its
+// log directory to the others.
+func TestDeletedReplicaGivesItselfUp(t *testing.T) {
+	h := rottenHost(t, 1, 2)
+	defer h.close()
+	p := h.Partition("t", 0)
+	if err := h.Stop([]ID{{Topic: "t"}}, true); err != nil {
+		t.Fatal(err)
+	}
+	p.giveUp(errors.New("rotten"))
+	if p.dir.offline.Load() {
+		t.Error("the whole log directory is offline")
+	}
+}
+
 // TestRottenFollowerGivesItselfUp: it is not to lead either.
 func TestRottenFollowerGivesItselfUp(t *testing.T) {
 	h := rottenHost(t, 1, 2)
