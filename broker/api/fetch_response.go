@@ -87,7 +87,7 @@ func (f *fetch) answer(i int, left int64, empty bool) wire.FetchPartition {
 	}
 	a.Records = chunk
 	if f.replica >= 0 && chunk != nil {
-		part.partition.NoteSent(f.replica, chunk.Len())
+		part.partition.NoteSent(f.replica, read.Offset, chunk.Len())
 	}
 	if read.Aborted != nil {
 		a.Aborted = aborted(*read.Aborted)

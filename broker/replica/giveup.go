@@ -64,38 +64,6 @@ func (p *Partition) readUnseen(r *ReadRequest, offset, bound int64) (commitlog.R
 	return p.readAsItIs(r, offset, bound)
 }
 
-// asks are how often a follower has asked for the same records.
-type asks struct {
-	replica int32
-	offset  int64
-	times   int
-}
-
-// askedOften is how often a follower asks for the same before the leader looks whether it
-// can be read: who finds a checksum wrong asks again, and so does whose connection broke.
-const askedOften = 3
-
-// noteAsk notes a follower's question; stepping is held.
-func (p *Partition) noteAsk(replica int32, offset int64) {
-	var a *asks
-	for i := range p.asks {
-		if p.asks[i].replica == replica {
-			a = &p.asks[i]
-		}
-	}
-	switch {
-	case a == nil:
-		p.asks = append(p.asks, asks{replica, offset, 1})
-		return
-	case a.offset != offset || offset >= p.end.Load():
-		a.offset, a.times = offset, 1
-		return
-	}
-	if a.times++; a.times == askedOften {
-		p.trust.begin(p.end.Load())
-	}
-}
-
 // foundDamage deals with damage of the log. Locks may be held.
 func (p *Partition) foundDamage(cause error) {
 	if p.damage.told.CompareAndSwap(false, true) {

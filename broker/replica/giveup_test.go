@@ -199,6 +199,7 @@ func TestLeaderLooksAgainWhereAFollowerAsksAgain(t *testing.T) {
 		}
 		chunk, _, err := p.Read(ReadRequest{Offset: offset, MaxBytes: 1, LeaderEpoch: 3, Isolation: ReadAsReplica, WholeBatch: true})
 		if chunk != nil {
+			p.NoteSent(replica, offset, chunk.Len())
 			chunk.Release()
 		}
 		h.background.Wait()
@@ -222,7 +223,15 @@ func TestLeaderLooksAgainWhereAFollowerAsksAgain(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range askedOften - 1 {
+	for range 10 * sentOften { // as one that gets nothing while a response is full
+		if a := p.FetchAsReplica(&ReplicaFetch{Replica: 3, BrokerEpoch: replication.NoBrokerEpoch, LeaderEpoch: 3, Offset: 4, LastEpoch: 3}); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+	}
+	if got := p.trust.below.Load(); got != 0 {
+		t.Errorf("what it was never sent is not trusted before %d", got)
+	}
+	for range sentOften {
 		if err := ask(3, 4); err != nil {
 			t.Fatalf("asked for the first times: %v", err)
 		}

@@ -34,7 +34,6 @@ type driven struct {
 	traced    *traced // nil while tracing is off
 	proposals uint64  // numbers them; an outcome of another than the last is old
 	fencing   fencing
-	asks      []asks
 }
 
 // now is the time that machines are told.

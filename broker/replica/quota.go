@@ -83,10 +83,3 @@ func (p *Partition) HoldsBack(follower int32) bool {
 	q := p.sendQuota(follower)
 	return q != nil && q.wait() > 0
 }
-
-// NoteSent counts what a follower is sent.
-func (p *Partition) NoteSent(follower int32, bytes int64) {
-	if q := p.sendQuota(follower); q != nil {
-		q.note(bytes)
-	}
-}

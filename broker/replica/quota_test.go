@@ -26,12 +26,12 @@ func TestLeaderThrottle(t *testing.T) {
 		t.Fatal(err)
 	}
 	throttled, free := h.Partition("t", 0), h.Partition("t", 1)
-	throttled.NoteSent(3, 5000)
-	free.NoteSent(2, 5000)
+	throttled.NoteSent(3, 0, 5000)
+	free.NoteSent(2, 0, 5000)
 	if throttled.HoldsBack(2) {
 		t.Error("what a replica in sync and another partition were sent counts")
 	}
-	throttled.NoteSent(2, 2000)
+	throttled.NoteSent(2, 0, 2000)
 	if !throttled.HoldsBack(2) || throttled.HoldsBack(3) || free.HoldsBack(2) {
 		t.Error("want the lagging replica of the throttled partition held back, and nobody else")
 	}
@@ -44,7 +44,7 @@ func TestLeaderThrottle(t *testing.T) {
 		t.Error("2000 bytes are not paid for after two seconds")
 	}
 	rates.Leader = 0
-	throttled.NoteSent(2, 1)
+	throttled.NoteSent(2, 0, 1)
 	h.clock.Advance(59 * time.Second)
 	if !throttled.HoldsBack(2) {
 		t.Error("a rate of nothing lets something through within the minute")

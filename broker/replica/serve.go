@@ -78,9 +78,6 @@ func (p *Partition) FetchAsReplica(f *ReplicaFetch) ReplicaAnswer {
 		LeaderEpoch: f.LeaderEpoch, Offset: f.Offset, RecordEpoch: f.LastEpoch,
 	})
 	e := &p.answer
-	if e.Failure == replication.NoFailure {
-		p.noteAsk(f.Replica, f.Offset)
-	}
 	a.Err, a.News, a.LogEnd = refusalErrors[e.Failure], e.News, e.LogEnd
 	a.DivergingEpoch, a.DivergingEnd = e.DivergingEpoch, e.DivergingEnd
 	a.Offsets = Offsets{HighWatermark: e.HighWatermark, LastStable: e.HighWatermark, LogStart: e.LogStart}
@@ -88,6 +85,15 @@ func (p *Partition) FetchAsReplica(f *ReplicaFetch) ReplicaAnswer {
 		p.Changed.Wake()
 	}
 	return a
+}
+
+// NoteSent takes down that a follower is sent the bytes at an offset: its rate is bounded,
+// and what it is sent again and again is looked at.
+func (p *Partition) NoteSent(follower int32, offset, bytes int64) {
+	if q := p.sendQuota(follower); q != nil {
+		q.note(bytes)
+	}
+	p.trust.noteSent(follower, offset, p.end.Load())
 }
 
 // Followers appends what the leader knows of the other replicas; nothing where this

@@ -16,6 +16,7 @@ type trust struct {
 	below atomic.Int64
 	mu    sync.Mutex
 	seen  []span // of what is before below; sorted and apart
+	sent  []sent // one of each follower
 }
 
 // span is the offsets from from to to-1.
@@ -24,6 +25,17 @@ type span struct{ from, to int64 }
 // mostSpans bounds what readers at random offsets leave behind; what is forgotten is
 // only looked at again.
 const mostSpans = 64
+
+// sent is what a follower was sent last, and how often.
+type sent struct {
+	follower int32
+	offset   int64
+	times    int
+}
+
+// sentOften is how often a follower is sent the same before the leader looks whether it
+// is sound: who finds a checksum wrong asks again, and so does whose connection broke.
+const sentOften = 3
 
 // begin trusts nothing before end.
 func (t *trust) begin(end int64) {
@@ -62,4 +74,28 @@ func (t *trust) note(s span) {
 	if len(t.seen) > mostSpans {
 		t.seen = slices.Delete(t.seen, 0, 1)
 	}
+}
+
+// noteSent takes down that a follower is sent what lies at an offset, of a log that ends
+// at end.
+func (t *trust) noteSent(follower int32, offset, end int64) {
+	if t.sendAgain(follower, offset) == sentOften {
+		t.begin(end)
+	}
+}
+
+// sendAgain counts how often a follower was sent the same.
+func (t *trust) sendAgain(follower int32, offset int64) (times int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.sent, func(s sent) bool { return s.follower == follower })
+	if i < 0 {
+		i, t.sent = len(t.sent), append(t.sent, sent{follower: follower})
+	}
+	s := &t.sent[i]
+	if s.offset != offset {
+		s.offset, s.times = offset, 0
+	}
+	s.times++
+	return s.times
 }
