@@ -35,7 +35,7 @@ type Options struct {
 	// a full index makes the log roll.
 	IndexIntervalBytes, IndexMaxBytes int64
 
-	// NoPrefault (storage.mapped.prefault is false) leaves the pages of a segment
+	// NoPrefault (storage.prefault is false) leaves the pages of a segment
 	// to their first use; NoInPlace (storage.append.inplace is false) has
 	// AppendInPlace take nothing. Both are for comparisons.
 	NoPrefault, NoInPlace bool

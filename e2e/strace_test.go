@@ -41,7 +41,7 @@ func TestMappedReaderSendsWithTheResponse(t *testing.T) {
 
 func TestMappedWritesNoRecordBytes(t *testing.T) {
 	// Ahead of their use, pages are made present by write(2), of zeros.
-	trace, _ := traceWorkload(t, "storage.append.engine", "mapped", "storage.mapped.prefault", "false")
+	trace, _ := traceWorkload(t, "storage.append.engine", "mapped", "storage.prefault", "false")
 	if n := sumReturns(trace, logWrites); n != 0 {
 		t.Errorf("the mapped engine wrote %d bytes of segments by write(2), want none", n)
 	}

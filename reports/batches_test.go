@@ -16,7 +16,7 @@ func TestBatchRatios(t *testing.T) {
 	ratios := map[string]map[string]float64{
 		"":                             {"64KiB": 1, "16KiB": 1, "1MiB": 1},
 		"storage.append.engine=mapped": {"64KiB": 1.05, "16KiB": 1.3, "1MiB": 0.6},
-		"storage.append.engine=mapped storage.mapped.prefault=false": {"64KiB": 0.5, "16KiB": 0.55},
+		"storage.append.engine=mapped storage.prefault=false": {"64KiB": 0.5, "16KiB": 0.55},
 	}
 	s := newSample(t, 5, "eeeeee", 6)
 	e := s.experiment("batches", result.Burst, []result.Axis{{Name: "batch.size", Values: sizes}, {Name: "storage.append.engine", Values: []string{"buffered", "mapped"}}})
@@ -41,7 +41,7 @@ func TestBatchRatios(t *testing.T) {
 		add(size, "storage.append.engine=mapped", map[string]string{"storage.append.engine": "mapped"})
 	}
 	for _, size := range sizes[:2] {
-		add(size, "storage.append.engine=mapped storage.mapped.prefault=false", map[string]string{"storage.append.engine": "mapped", "storage.mapped.prefault": "false"})
+		add(size, "storage.append.engine=mapped storage.prefault=false", map[string]string{"storage.append.engine": "mapped", "storage.prefault": "false"})
 	}
 	p := panel(t, load(t, s.write()), "batch")
 	if p.Error != "" || p.Missing != "" || len(p.Figures) != 2 || len(p.Tables) != 4 {

@@ -68,7 +68,7 @@ var topicNames = []string{"cleanup.policy", "compression.type", "compression.gzi
 	"message.timestamp.type", "message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "min.insync.replicas",
 	"min.cleanable.dirty.ratio", "min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms",
 	"retention.bytes", "retention.ms", "segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms",
-	"replication.strategy", "unclean.leader.election.enable", "leader.replication.throttled.replicas", "follower.replication.throttled.replicas", "storage.append.engine", "storage.append.inplace", "storage.mapped.prefault", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
+	"replication.strategy", "unclean.leader.election.enable", "leader.replication.throttled.replicas", "follower.replication.throttled.replicas", "storage.append.engine", "storage.append.inplace", "storage.prefault", "storage.read.engine", "storage.flush", "storage.cache", "storage.validation"}
 
 var brokerNames = []string{"queued.max.request.bytes", "queued.max.requests.per.connection", "socket.send.buffer.bytes",
 	"socket.receive.buffer.bytes", "socket.request.max.bytes", "replica.lag.time.max.ms", "log.segment.bytes", "log.retention.bytes", "message.max.bytes", "offsets.storage",

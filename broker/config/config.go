@@ -136,7 +136,7 @@ type Topic struct {
 	Cache string
 	// Validation is ValidateRecords or ValidateHeader.
 	Validation string
-	// InPlace is storage.append.inplace, Prefault storage.mapped.prefault.
+	// InPlace is storage.append.inplace, Prefault storage.prefault.
 	InPlace, Prefault bool
 
 	// CleanupPolicy holds "delete", "compact" or both.

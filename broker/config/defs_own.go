@@ -27,7 +27,7 @@ var ownDefs = []Def{
 	topic("storage.append.inplace", "storage.append.inplace", func(t *Topic) *bool { return &t.InPlace }, boolean, "true",
 		"Whether the records of a produce request that has arrived whole are received straight where they will lie in the segment, if the append engine can lend that memory; mapped can.",
 		nil, own),
-	topic("storage.mapped.prefault", "storage.mapped.prefault", func(t *Topic) *bool { return &t.Prefault }, boolean, "true",
+	topic("storage.prefault", "storage.prefault", func(t *Topic) *bool { return &t.Prefault }, boolean, "true",
 		"Whether append engines make pages present ahead of their use, mapped in the background and buffered a few at a time for small batches; only where storage.flush is os, as each sync would write them. A change takes effect with the next segment.",
 		nil, own),
 
