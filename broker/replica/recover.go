@@ -56,14 +56,13 @@ type candidate struct {
 // recover opens all logs on disk, those of each directory with a bounded number of
 // goroutines.
 func (m *Manager) recover(ctx context.Context) error {
-	var queues [][]candidate
-	count := 0
-	for _, d := range m.dirs {
-		list, err := m.scan(d)
-		if err != nil {
-			return err
-		}
-		queues, count = append(queues, list), count+len(list)
+	queues, gone, err := m.onDisk()
+	if err != nil {
+		return err
+	}
+	count := len(gone)
+	for _, list := range queues {
+		count += len(list)
 	}
 	m.recovery.begin(m.o.Clock.Now(), count)
 	opened := opened{m: m}
@@ -76,22 +75,53 @@ func (m *Manager) recover(ctx context.Context) error {
 		})
 	}
 	all.Wait()
-	m.missing()
+	for _, c := range gone {
+		opened.note(c.id, m.openGone(c))
+	}
 	return errors.Join(append(opened.errs, ctx.Err())...)
 }
 
-// missing looks for logs of which checkpoints know and that are not there: a log that is
-// deleted in order leaves the checkpoints first.
-func (m *Manager) missing() {
+// onDisk lists the partitions in each directory, and those of which a directory's
+// checkpoints know and that lie nowhere: a log that is deleted in order leaves the
+// checkpoints first.
+func (m *Manager) onDisk() (queues [][]candidate, gone []candidate, err error) {
+	there := make(map[ID]bool)
+	for _, d := range m.dirs {
+		list, err := m.scan(d)
+		if err != nil {
+			return nil, nil, err
+		}
+		queues = append(queues, list)
+		for _, c := range list {
+			there[c.id] = true
+		}
+	}
 	for _, d := range m.dirs {
 		for id, end := range d.recoveryPoints {
-			if end > 0 && m.found[id] == nil {
-				m.o.Logger.Error("log is gone; acknowledged records may be lost", "partition", id.String(), "dir", d.path, "end", end)
-				m.lossy.Store(true)
-				d.dropCheckpoints(id)
+			if end > 0 && !there[id] {
+				gone = append(gone, candidate{id: id, dir: d})
 			}
 		}
 	}
+	return queues, gone, nil
+}
+
+// openGone begins anew, and suspect, the log of a partition that is gone. Its checkpoints
+// go once its mark is there.
+func (m *Manager) openGone(c candidate) openResult {
+	path, end := logPath(c.dir.path, c.id), c.dir.recoveryPoints[c.id]
+	m.o.Logger.Error("log is gone; acknowledged records may be lost", "partition", c.id.String(), "dir", c.dir.path, "end", end)
+	m.lossy.Store(true)
+	config := m.o.Config(c.id.Topic)
+	log, err := m.openLog(c.dir, c.id, config, commitlog.OpenState{})
+	if err != nil {
+		return openResult{err: err}
+	}
+	if err := writeSuspect(m.o.FS, path, fmt.Sprintf("the log is gone and was synced to %d", end)); err != nil {
+		return openResult{err: fmt.Errorf("open %s: %w", path, errors.Join(err, log.Close()))}
+	}
+	c.dir.dropCheckpoints(c.id)
+	return openResult{found: &foundLog{log: log, dir: c.dir, appendEngine: config.AppendEngine}}
 }
 
 // recoveryThreads is how many logs of one directory are opened, or closed, at a time.

@@ -62,6 +62,32 @@ func (h *host) suspects() bool {
 	return err == nil
 }
 
+// TestGoneLogDoesNotLead: a replica whose directory was taken away begins anew, and does
+// not lead with nothing while others have the partition, over restarts too.
+func TestGoneLogDoesNotLead(t *testing.T) {
+	fs := vfs.NewMem()
+	h := newHost(t, fs, "/a")
+	h.open()
+	h.become(1, 1, false, 1, 2)
+	h.append("t", 0, "x")
+	h.close()
+	if err := fs.RemoveAll("/a/t-0"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		h.open()
+		if err := h.become(1, 2, false, 1, 2); !errors.Is(err, ErrStorage) {
+			t.Fatalf("made leader: %v, want ErrStorage", err)
+		}
+		h.close()
+	}
+	h.open()
+	defer h.close()
+	if err := h.become(1, 3, false, 1); err != nil {
+		t.Errorf("the only copy, made leader: %v", err)
+	}
+}
+
 // TestSuspectDoesNotLead: a replica that lost what it had on stable storage does not lead
 // while others have the partition, over restarts too, until it is in sync again; it does
 // where nobody else has it, or where it is decided to go on with what is left.
