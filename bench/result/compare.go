@@ -104,10 +104,11 @@ type Pair struct {
 	N          int    `json:"n"` // blocks in common
 	// Ratio is cell ÷ base with its 95 % interval.
 	Ratio Interval `json:"ratio"`
-	// P is the exact sign-flip p (n < 10), else a bootstrap p, and Welch's
-	// between folders. PHolm is the p of the interval's own test (paired t for
-	// n < 10: a sign flip's floor would never survive) after Holm's correction
-	// over all pairs of one metric; verdicts use it. 1 when n is too small.
+	// P is the two-sided p of no difference, of the test that the interval is made
+	// of (Ratio.How): paired t below ten blocks, a bootstrap from ten on, Welch's t
+	// between folders. PHolm is P after Holm's correction over all pairs of one
+	// metric, so never below it. A verdict of a difference needs the interval to
+	// exclude 1 and PHolm < 0.05. Both are 1 when n is too small.
 	P       float64 `json:"p"`
 	PHolm   float64 `json:"p_holm"`
 	Verdict Verdict `json:"verdict"`

@@ -64,11 +64,11 @@ func across(a, b *result.Folder, e result.PlanExperiment, cell result.PlanCell, 
 	}
 	n := min(len(la), len(lb))
 	i, raw := Welch(la, lb)
-	k = candidate{kind: e.Kind, again: cell.AA, raw: raw, outlook: sampleOutlook(la, lb)}
+	k = candidate{kind: e.Kind, again: cell.AA, outlook: sampleOutlook(la, lb)}
 	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: cell.ID, BaseLabel: "A", Metric: m.name, N: n, P: raw}
 	how := "welch_t"
 	if n < LeastN {
-		how, k.P, k.raw = "min_max", 1, 1
+		how, k.P = "min_max", 1
 		sa, sb := sorted(la), sorted(lb)
 		i.Low, i.High = sb[0]-sa[len(sa)-1], sb[len(sb)-1]-sa[0]
 	}

@@ -53,9 +53,7 @@ type candidate struct {
 	kind result.Kind
 	// again is the base under a second name, which is what a floor is made of and is
 	// not held against one.
-	again bool
-	// raw is the uncorrected p that Holm's correction works on.
-	raw     float64
+	again   bool
 	outlook outlook
 	// never is true where no number of blocks would decide.
 	never bool
@@ -123,29 +121,25 @@ func pair(f *result.Folder, e result.PlanExperiment, cell, base result.PlanCell,
 	}
 	k = candidate{kind: e.Kind, again: cell.AA, outlook: pairedOutlook(logs)}
 	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: base.ID, BaseLabel: base.Label, Metric: m.name, N: len(logs)}
-	k.raw = fillRatio(&k.Pair, logs)
+	fillRatio(&k.Pair, logs)
 	return k, true
 }
 
-// fillRatio fills interval and p of a pair from its log ratios.
-func fillRatio(p *result.Pair, logs []float64) (raw float64) {
-	var i Interval
+// fillRatio fills interval and p of a pair from its log ratios, both of one test.
+func fillRatio(p *result.Pair, logs []float64) {
+	i, raw := PairedT(logs)
 	how := "paired_t"
-	if len(logs) < 10 {
-		i, raw = PairedT(logs)
-		p.P = SignFlip(logs)
-	} else {
-		how = "bootstrap"
+	if len(logs) >= 10 {
 		i, raw = Bootstrap(logs, 1)
-		p.P = raw
+		how = "bootstrap"
 	}
 	if len(logs) < LeastN {
-		how, p.P, raw = "min_max", 1, 1
+		how, raw = "min_max", 1
 		s := sorted(logs)
 		i.Low, i.High = s[0], s[len(s)-1]
 	}
+	p.P = raw
 	p.Ratio = result.Interval{N: len(logs), Median: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}
-	return raw
 }
 
 // decide gives the verdicts of a figure, and says what would decide where they are open.
@@ -163,7 +157,7 @@ func decide(all []candidate, floors []floor, m metric) []result.Pair {
 func judge(all []candidate, floors []floor, m metric) {
 	ps := make([]float64, len(all))
 	for i := range all {
-		ps[i] = all[i].raw
+		ps[i] = all[i].P
 	}
 	for i, corrected := range Holm(ps) {
 		k := &all[i]

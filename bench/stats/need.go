@@ -120,7 +120,7 @@ func (k *candidate) foresee(more float64) {
 	}
 	n := float64(k.outlook.n) + more
 	var i Interval
-	i, k.raw = k.outlook.after(n)
+	i, k.P = k.outlook.after(n)
 	k.N = int(min(n, math.MaxInt32))
 	k.Ratio = result.Interval{N: k.N, Median: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High)}
 }

@@ -16,8 +16,8 @@ import (
 // Confidence of every interval.
 const Confidence = 0.95
 
-// LeastN is the number of runs below which no verdict is given: with fewer, no
-// two-sided sign test can reach 5 %.
+// LeastN is the number of runs below which no verdict is given: with fewer, not even
+// differences that all point the same way would be rarer than 5 % (2 in 2⁵).
 const LeastN = 6
 
 // Interval is an estimate with its bounds.
@@ -108,39 +108,6 @@ func Welch(a, b []float64) (Interval, float64) {
 	}
 	df := (va + vb) * (va + vb) / (va*va/float64(len(a)-1) + vb*vb/float64(len(b)-1))
 	return tInterval(mb-ma, math.Sqrt(va+vb), df)
-}
-
-// maxExact is the largest n whose sign flips are all tried.
-const maxExact = 16
-
-// SignFlip is the exact two-sided p of differences that are symmetric about
-// zero: the share of all sign assignments whose sum is as far out. Its floor is
-// 2/2^n. More than 16 differences give NaN: use a bootstrap there.
-func SignFlip(differences []float64) float64 {
-	n := len(differences)
-	if n == 0 || n > maxExact {
-		return math.NaN()
-	}
-	var observed float64
-	for _, d := range differences {
-		observed += d
-	}
-	observed = math.Abs(observed) * (1 - 1e-12)
-	extreme := 0
-	for signs := uint32(0); signs < 1<<n; signs++ {
-		var s float64
-		for i, d := range differences {
-			if signs>>i&1 == 1 {
-				s -= d
-			} else {
-				s += d
-			}
-		}
-		if math.Abs(s) >= observed {
-			extreme++
-		}
-	}
-	return float64(extreme) / float64(uint32(1)<<n)
 }
 
 // resamples of a bootstrap.

@@ -17,9 +17,6 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 
 // TestAgainstPublishedValues uses figures that any textbook table gives.
 func TestAgainstPublishedValues(t *testing.T) {
-	near(t, "sign-flip floor, n=5", SignFlip([]float64{1, 2, 3, 4, 5}), 0.0625, 1e-9)
-	near(t, "sign-flip floor, n=6", SignFlip([]float64{1, 2, 3, 4, 5, 6}), 0.03125, 1e-9)
-	near(t, "sign-flip floor, n=7", SignFlip([]float64{1, 2, 3, 4, 5, 6, 7}), 0.015625, 1e-9)
 	i, p := PairedT([]float64{1, 2, 3, 4, 5})
 	near(t, "t interval low", i.Low, 3-2.776445*math.Sqrt(0.5), 1e-5)
 	near(t, "t test p", p, 0.013236, 1e-5)
@@ -62,7 +59,7 @@ func TestIntervalsCover(t *testing.T) {
 		for i := range d {
 			d[i] -= 0.03
 		}
-		if SignFlip(d[:8]) <= 0.05 {
+		if _, p := PairedT(d[:8]); p <= 0.05 {
 			alarms++
 		}
 	}
@@ -72,7 +69,7 @@ func TestIntervalsCover(t *testing.T) {
 		}
 	}
 	if share := float64(alarms) / trials; share > 0.07 {
-		t.Errorf("sign flips alarm in %.3f of experiments without effect, want at most 0.05", share)
+		t.Errorf("t tests alarm in %.3f of experiments without effect, want at most 0.05", share)
 	}
 }
 
@@ -181,5 +178,40 @@ func TestOtherRatesAreNotCompared(t *testing.T) {
 	}
 	if s := Summarise(f); len(s.Pairs) != 0 || len(s.Cells) != 2 {
 		t.Errorf("%d cells and pairs %+v, want 2 and none", len(s.Cells), s.Pairs)
+	}
+}
+
+// TestCorrectionIsOfTheWrittenP: p is of the interval's own test, below 0.05 where the
+// interval excludes 1 and not where it holds it, and its correction is never below it.
+func TestCorrectionIsOfTheWrittenP(t *testing.T) {
+	for _, n := range []int{5, 6, 9, 10, 14} {
+		f := folder(n, func(block int) (int64, int64) { return 1000, 1400 + int64(block%3) })
+		e := &f.Plan.Experiments[0]
+		for i, wide := range []int64{2, 40, 400, 900} {
+			id := string(rune('c' + i))
+			e.Cells = append(e.Cells, result.PlanCell{ID: id})
+			for block := range n {
+				v := 1100 + wide*int64(block%2*2-1) + int64(block)
+				f.Runs = append(f.Runs, result.Run{Kind: result.Burst, Cell: id, Block: block, Status: result.Valid, Produce: &result.Window{AckedPerS: v}})
+			}
+		}
+		pairs := Summarise(f).Pairs
+		if len(pairs) != 5 {
+			t.Fatalf("%d pairs, want 5", len(pairs))
+		}
+		for _, p := range pairs {
+			if p.PHolm < p.P || p.P < 0 || p.PHolm > 1 {
+				t.Errorf("n=%d, %s: p %v, corrected to %v", n, p.Cell, p.P, p.PHolm)
+			}
+			if n < LeastN {
+				if p.P != 1 {
+					t.Errorf("n=%d, %s: p %v of too few blocks, want 1", n, p.Cell, p.P)
+				}
+				continue
+			}
+			if excludes := p.Ratio.Low > 1 || p.Ratio.High < 1; excludes != (p.P < 1-Confidence) {
+				t.Errorf("n=%d, %s: p %v beside the interval %+v", n, p.Cell, p.P, p.Ratio)
+			}
+		}
 	}
 }
