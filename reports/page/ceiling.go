@@ -66,77 +66,102 @@ type ceiling struct {
 	window func(result.Run) *result.Window
 	// of is the limit that holds for a cell; ok is false where none does.
 	of func(v *view, c *dataset.Cell) (l result.Limit, ok bool)
+	// sends is set where the limit is one way to send, shown beside cells of every way.
+	sends bool
 }
 
 var (
-	loopbackCeiling = &ceiling{"loopback", producedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+	loopbackCeiling = &ceiling{name: "loopback", window: producedWindow, of: func(v *view, c *dataset.Cell) (result.Limit, bool) {
 		l, ok := v.nearest(loopback, c)
 		return l, ok && networked(c)
 	}}
-	storeCeiling = &ceiling{"receive and append", producedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+	storeCeiling = &ceiling{name: "receive and append", window: producedWindow, of: func(v *view, c *dataset.Cell) (result.Limit, bool) {
 		l, ok := v.nearest(stores, c)
 		return l, ok && networked(c)
 	}}
-	writeCeiling = &ceiling{"write(2)", producedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+	writeCeiling = &ceiling{name: "write(2)", window: producedWindow, of: func(v *view, c *dataset.Cell) (result.Limit, bool) {
 		l, ok := v.nearest(writes, c)
 		return l, ok && !networked(c)
 	}}
 	copyCeiling     = sentCeiling("pread and write", result.LimitCopyDiscard)
 	mappedCeiling   = sentCeiling("write of a mapping", result.LimitMappedDiscard)
 	sendfileCeiling = sentCeiling("sendfile", result.LimitSendfileDiscard)
-	methodCeiling   = &ceiling{"read method", fetchedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+	methodCeiling   = &ceiling{name: "read method", window: fetchedWindow, of: func(v *view, c *dataset.Cell) (result.Limit, bool) {
 		l, ok := v.Calib.Get(methods[c.Config["storage.read.engine"]])
 		return l, ok && networked(c)
 	}}
-	diskCeiling = &ceiling{"disk, O_DIRECT", producedWindow, func(v *view, _ *dataset.Cell) (result.Limit, bool) {
+	diskCeiling = &ceiling{name: "disk, O_DIRECT", window: producedWindow, of: func(v *view, _ *dataset.Cell) (result.Limit, bool) {
 		return v.Calib.Get(result.LimitDirect1M)
 	}}
 )
 
 // sentCeiling is the limit of one way to send what is in the page cache.
 func sentCeiling(name, id string) *ceiling {
-	return &ceiling{name + ", reader discards", fetchedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+	return &ceiling{name: name + ", reader discards", window: fetchedWindow, sends: true, of: func(v *view, c *dataset.Cell) (result.Limit, bool) {
 		l, ok := v.Calib.Get(id)
 		return l, ok && networked(c)
 	}}
 }
 
-// passed reports which base cell of the invocation went furthest beyond a limit, and
-// by what factor: such a limit was taken lower than the machine can do, and is none.
-// The disk's is another matter, for the page cache takes more than the disk, and so is
-// group commit's: its writers wait for each of their own, as a broker does not.
-func (v *view) passed(k *ceiling, l result.Limit) (by *dataset.Experiment, factor float64) {
+// clearly is by what factor a cell passes a limit that is none: within it, the two only
+// differ by what samples and runs scatter. Of a base cell any excess is enough, for the
+// lines are drawn in its records.
+const clearly = 1.1
+
+// widestSpread is the largest quotient of a limit's extremes. What one machine did ten
+// times faster in one sample than in another is no bound.
+const widestSpread = 10
+
+// passed reports which cell of the invocation went furthest beyond a limit that holds
+// for its work, and by what factor: such a limit was taken lower than the machine can
+// do, and is none. The disk's is another matter, for the page cache takes more than the
+// disk, and so is group commit's: its writers wait for each of their own, as a broker
+// does not.
+func (v *view) passed(k *ceiling, l result.Limit) (by string, factor float64) {
 	if k == diskCeiling || k == groupCeiling {
-		return nil, 0
+		return "", 0
 	}
 	for _, e := range v.experiments(saturating) {
-		c := reference(e)
-		if c == nil {
-			continue
-		}
-		if own, ok := k.of(v, c); !ok || own.ID != l.ID {
-			continue
-		}
-		reached := median(c, func(r result.Run) float64 { return share(k.window(r), l.Value) })
-		if reached > max(1, factor) {
-			by, factor = e, reached
+		for _, c := range e.Cells {
+			own, ok := k.of(v, c)
+			least := clearly
+			switch {
+			case !ok || own.ID != l.ID:
+				continue
+			case c == reference(e):
+				least = 1
+			case k.sends && methods[c.Config["storage.read.engine"]] != l.ID:
+				continue // it sent in another way
+			}
+			reached := median(c, func(r result.Run) float64 { return share(k.window(r), l.Value) })
+			if reached > max(least, factor) {
+				by, factor = e.Name+" "+cellLabel(e, c), reached
+			}
 		}
 	}
 	return by, factor
 }
 
-// noCeiling says of a limit that was passed why it is none; empty where it is one.
+// scattered reports whether a limit's samples lie too far apart to bound anything.
+func scattered(k *ceiling, l result.Limit) bool {
+	return k != groupCeiling && l.Low > 0 && l.High/l.Low >= widestSpread
+}
+
+// noCeiling says of a cell's limit that is none why it is not; empty where it is one.
 func (v *view) noCeiling(k *ceiling, c *dataset.Cell) string {
 	l, ok := k.of(v, c)
 	if !ok {
 		return ""
 	}
+	taken := fmt.Sprintf("%s (%s) was calibrated at %s (%d samples from %s to %s)", capital(k.name), l.ID, chart.ByteRate(l.Value), l.Samples, chart.ByteRate(l.Low), chart.ByteRate(l.High))
 	by, factor := v.passed(k, l)
-	if by == nil {
-		return ""
+	switch {
+	case by != "":
+		return fmt.Sprintf("%s, and %s reached %s of that: the calibration is lower than the run, so it is no ceiling here and is not drawn.", taken, by, share100(factor))
+	case scattered(k, l):
+		return taken + ": samples that lie so far apart bound nothing, so it is no ceiling here and is not drawn."
 	}
-	return fmt.Sprintf("%s was calibrated at %s (samples from %s to %s), and the base of %s reached %s of that: the calibration is lower than the run, so it is no ceiling here and is not drawn.",
-		capital(k.name), chart.ByteRate(l.Value), chart.ByteRate(l.Low), chart.ByteRate(l.High), by.Name, share100(factor))
+	return ""
 }
 
 // ceilings are the limits of an experiment among some kinds, in records of its base
@@ -166,13 +191,14 @@ func (v *view) ceilings(e *dataset.Experiment, m dataset.Metric, kinds ...*ceili
 	return lines, list(far)
 }
 
-// noCeilings are the notes on limits that are none, each once over all experiments.
+// noCeilings are the notes on limits of any cell that are none, each once over all
+// experiments.
 func (v *view) noCeilings(exps []*dataset.Experiment, kinds ...*ceiling) []string {
 	var out []string
 	for _, k := range kinds {
 		for _, e := range exps {
-			if c := reference(e); c != nil {
-				if note := v.noCeiling(k, c); note != "" && !slices.Contains(out, note) {
+			for _, c := range ordered(e) {
+				if note := v.noCeiling(k, c); len(c.Usable) > 0 && note != "" && !slices.Contains(out, note) {
 					out = append(out, note)
 				}
 			}

@@ -35,6 +35,50 @@ func TestNoCeiling(t *testing.T) {
 	}
 }
 
+// TestNoCeilingOfOneSize: a limit of a size that no base has is none where any cell of
+// that size clearly exceeds it, or where its samples lie too far apart; the limits of
+// the other cells stand.
+func TestNoCeilingOfOneSize(t *testing.T) {
+	cell := func(name string, batch, rate int64) *dataset.Cell {
+		r := result.Run{Kind: result.Burst, Records: result.Records{BatchBytes: batch}, Produce: &result.Window{Acked: 1e6, AckedPerS: 20e6, WireBytes: 110e6, WirePerS: rate}}
+		return &dataset.Cell{Kind: result.Burst, Usable: []result.Run{r}, PlanCell: result.PlanCell{Driver: "raw", Label: name, Base: name == ""}}
+	}
+	for _, c := range []struct {
+		name      string
+		value     float64
+		low, high float64
+		rate      int64
+		want      string
+	}{
+		{"a limit", 2e9, 1e9, 2.1e9, 1.9e9, ""},
+		{"within what they scatter by", 2e9, 1e9, 2.1e9, 2.1e9, ""},
+		{"exceeded", 431e6, 401e6, 500e6, 1.76e9, "reached 408"},
+		{"scattered", 2e9, 101e6, 3.67e9, 1e9, "samples that lie so far apart"},
+	} {
+		base, large := cell("", 64<<10, 1.5e9), cell("1 MiB", 1<<20, c.rate)
+		e := &dataset.Experiment{PlanExperiment: result.PlanExperiment{Name: "batches", Kind: result.Burst}, Cells: []*dataset.Cell{base, large}, Base: base}
+		v := &view{&dataset.Invocation{Experiments: []*dataset.Experiment{e}, Folder: &result.Folder{Calib: &result.Calib{Limits: []result.Limit{
+			{ID: result.LimitStore64K, Unit: result.UnitBytesPerS, Value: 2.1e9, Low: 2e9, High: 2.2e9, Samples: 5},
+			{ID: result.LimitStore1M, Unit: result.UnitBytesPerS, Value: c.value, Low: c.low, High: c.high, Samples: 20},
+		}}}}}
+		if note := v.noCeiling(storeCeiling, base); note != "" {
+			t.Errorf("%s: the base's own limit is none: %s", c.name, note)
+		}
+		note := v.noCeiling(storeCeiling, large)
+		if (c.want == "") != (note == "") || !strings.Contains(spaced(note), c.want) {
+			t.Errorf("%s: says %q, want %q", c.name, note, c.want)
+		}
+		if notes := v.noCeilings([]*dataset.Experiment{e}, storeCeiling); len(notes) != map[bool]int{true: 0, false: 1}[c.want == ""] {
+			t.Errorf("%s: notes %q", c.name, notes)
+		}
+		_, table := v.distanceOf(e, map[string]int{})
+		bracketed := strings.HasPrefix(table.Rows[1].Cells[1].Text, "(")
+		if bracketed != (c.want != "") || strings.HasPrefix(table.Rows[0].Cells[1].Text, "(") {
+			t.Errorf("%s: cells %q and %q", c.name, table.Rows[0].Cells[1].Text, table.Rows[1].Cells[1].Text)
+		}
+	}
+}
+
 // TestBoundWords: what is known is said first, and what is not is no headline.
 func TestBoundWords(t *testing.T) {
 	for want, bounds := range map[string]map[string]int{

@@ -53,7 +53,7 @@ func distance(v *view) (Panel, error) {
 	}
 	p := Panel{
 		Lead:    "Each mark is one resource as a share of what this machine gives without a broker. At the right stands what bound the cell. " + boundRule,
-		Caption: "Medians over usable runs. The loopback, appending and write limits are those calibrated at the size nearest to the cell's batches, the read method's is what pread, sendfile or a mapping reach with no protocol around them. The group commit is that of as many writers as a cell has requests in flight, for cells under storage.flush=group with small batches. A cell may exceed 100 % of one where its requests are larger or its pages already cached. A limit that a base cell exceeds is in the table and not in the picture.",
+		Caption: "Medians over usable runs. The loopback, appending and write limits are those calibrated at the size nearest to the cell's batches, the read method's is what pread, sendfile or a mapping reach with no protocol around them. The group commit is that of as many writers as a cell has requests in flight, for cells under storage.flush=group with small batches. A cell's share of a limit that is none is in the table, in brackets, and not in the picture: one that a base cell exceeds, or any cell by more than a tenth, or whose samples lie tenfold apart; the notes name each. Group commit alone may be exceeded, for a broker's writers need not wait for each of their own.",
 	}
 	if v.Calib == nil {
 		p.Notes = append(p.Notes, "This invocation has no calibration, so only processor shares are shown.")
@@ -77,13 +77,9 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 		Lines:    []chart.Line{{Value: 1, Label: "100 %"}},
 	}
 	t := Table{Name: heading(e), Columns: []Column{text("cell")}}
-	short := map[string]bool{}
 	shown := slices.DeleteFunc(slices.Clone(resources), func(r resource) bool { return !v.usedBy(r, e) })
 	for _, r := range shown {
 		t.Columns = append(t.Columns, num(r.name, "% used"))
-		if base := reference(e); r.limit != nil && base != nil && v.noCeiling(r.limit, base) != "" {
-			short[r.name] = true
-		}
 	}
 	t.Columns = append(t.Columns, text("bound by"))
 	var keys []chart.Key
@@ -104,10 +100,11 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 				line = append(line, number(nan, ""))
 				continue
 			}
-			line = append(line, number(value*100, fmt.Sprintf("%.0f", value*100)))
-			if short[r.name] {
+			if r.limit != nil && v.noCeiling(r.limit, cell) != "" {
+				line = append(line, number(value*100, fmt.Sprintf("(%.0f)", value*100)))
 				continue
 			}
+			line = append(line, number(value*100, fmt.Sprintf("%.0f", value*100)))
 			row.Marks = append(row.Marks, chart.Mark{Value: value, Ink: r.ink, Shape: r.shape})
 			tip = append(tip, fmt.Sprintf("%s %.0f %%", r.name, value*100))
 			used[r.name] = true

@@ -20,7 +20,7 @@ const smallBatch = 4 << 10
 // groupCeiling is what group commit yields without a broker, of as many writers as the
 // cell has requests in flight: each of them appends 4 KiB and waits for a sync that
 // began after that.
-var groupCeiling = &ceiling{"group commit", producedWindow, func(v *view, c *dataset.Cell) (result.Limit, bool) {
+var groupCeiling = &ceiling{name: "group commit", window: producedWindow, of: func(v *view, c *dataset.Cell) (result.Limit, bool) {
 	if c.Config["storage.flush"] != "group" || c.Driver != "raw" || !networked(c) {
 		return result.Limit{}, false
 	}
