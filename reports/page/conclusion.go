@@ -194,9 +194,32 @@ func limits(v *view) []Statement {
 		say("%s", checkWords(t))
 	}
 	if t.invalid+t.failed > 0 {
-		say("%d %s invalid or failed and in no figure.", t.invalid+t.failed, map[bool]string{true: "run is", false: "runs are"}[t.invalid+t.failed == 1])
+		say("%s", unusedWords(v, t))
 	}
 	return out
+}
+
+// unusedWords count the runs that are in no figure by their reasons.
+func unusedWords(v *view, t tally) string {
+	count := map[string]int{}
+	for _, r := range v.Runs {
+		if r.Status == result.Invalid {
+			count["invalid, "+strings.Join(r.Reasons, "; ")]++
+		}
+	}
+	for _, r := range v.State.Runs {
+		if r.State == result.Failed {
+			count["failed, "+r.Error]++
+		}
+	}
+	var reasons []string
+	for why, n := range count {
+		reasons = append(reasons, fmt.Sprintf("%d %s", n, why))
+	}
+	sort.Strings(reasons)
+	n := t.invalid + t.failed
+	are := map[bool]string{true: "is", false: "are"}[n == 1]
+	return fmt.Sprintf("%d %s %s invalid or failed and in no figure: %s.", n, plural(n, "run"), are, strings.Join(reasons, " | "))
 }
 
 // unlevel counts the saturating runs whose throughput was not level within the window:

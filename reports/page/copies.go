@@ -111,7 +111,11 @@ func copiesWords(e *dataset.Experiment) string {
 			continue
 		}
 		if i := dataset.Ratio(c, e.Base, dataset.ProduceCost); i.N > 0 {
-			return fmt.Sprintf("%s replicas cost %s the processor time of %s", valueOf(e, c, replicasAxis), times(i.Median), valueOf(e, e.Base, replicasAxis))
+			of, base := valueOf(e, c, replicasAxis), valueOf(e, e.Base, replicasAxis)
+			if !differs(i) {
+				return fmt.Sprintf("no difference is shown between the processor time of %s replicas and of %s (%s; %s)", of, base, times(i.Median), bounds(i, times))
+			}
+			return fmt.Sprintf("%s replicas cost %s (%s) the processor time of %s", of, times(i.Median), bounds(i, times), base)
 		}
 	}
 	return ""
@@ -124,7 +128,7 @@ func copiesNote(e *dataset.Experiment) string {
 			continue
 		}
 		if i := dataset.Ratio(c, e.Base, dataset.ProduceCost); i.N > 0 {
-			return fmt.Sprintf("%s: %s (%s to %s, n = %d; %s), of all brokers together and per GB produced.", e.Name, copiesWords(e), times(i.Low), times(i.High), i.N, how(i))
+			return fmt.Sprintf("%s: %s (%s), of all brokers together and per GB produced.", e.Name, copiesWords(e), how(i))
 		}
 	}
 	return ""

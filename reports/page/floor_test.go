@@ -10,7 +10,7 @@ import (
 // TestWithheldWords: the reason that is told is the one for which the verdict was
 // withheld. An interval that excludes 1 may have been withheld by either rule.
 func TestWithheldWords(t *testing.T) {
-	interval, correction, floor := "the interval holds no difference", "not after Holm's correction", "within the noise floor of −30 % to +43 %"
+	interval, correction, floor := `the interval includes "no difference"`, "not after Holm's correction", "within the noise floor of −30 % to +43 %"
 	for _, c := range []struct {
 		why  []result.Withheld
 		want []string

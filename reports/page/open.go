@@ -60,7 +60,7 @@ func open(v *view) []Statement {
 		n    int
 		word string
 	}{
-		{reasons[result.ByInterval], "%d whose interval holds no difference"},
+		{reasons[result.ByInterval], "%d whose interval includes \"no difference\""},
 		{reasons[result.ByCorrection], "%d not after Holm's correction"},
 		{reasons[result.ByNoiseFloor], "%d within the noise floor"},
 		{few, "%d with fewer than six blocks in common with the base, of which nothing is claimed"},
@@ -106,7 +106,7 @@ func withheldWords(p result.Pair) string {
 	for _, w := range p.Withheld {
 		switch w {
 		case result.ByInterval:
-			parts = append(parts, "the interval holds no difference")
+			parts = append(parts, "the interval includes \"no difference\"")
 		case result.ByCorrection:
 			parts = append(parts, "not after Holm's correction")
 		case result.ByNoiseFloor:

@@ -247,16 +247,8 @@ func replicationTitle(v *view) string {
 		if !saturating(e) {
 			continue
 		}
-		var shares []string
-		for _, c := range byStrategy(e) {
-			if t := twin(e, c); t != nil {
-				if i := dataset.Ratio(c, t, dataset.Produce); i.N > 0 {
-					shares = append(shares, valueOf(e, c, strategyAxis)+" "+chart.Percent(i.Median))
-				}
-			}
-		}
-		if len(shares) > 0 {
-			parts = append(parts, "One slow follower leaves "+list(shares)+" of the throughput")
+		if said := slowWords(e); said != "" {
+			parts = append(parts, said)
 		}
 	}
 	for _, e := range copying(v) {
@@ -266,3 +258,40 @@ func replicationTitle(v *view) string {
 	}
 	return strings.Join(parts, "; ")
 }
+
+// slowWords say what a slow follower leaves of each strategy's throughput, those first
+// whose interval shows a difference.
+func slowWords(e *dataset.Experiment) string {
+	var shown, open []string
+	for _, c := range byStrategy(e) {
+		t := twin(e, c)
+		if t == nil {
+			continue
+		}
+		i := dataset.Ratio(c, t, dataset.Produce)
+		said := valueOf(e, c, strategyAxis) + " " + shareWords(i)
+		switch {
+		case i.N == 0:
+		case differs(i):
+			shown = append(shown, said)
+		default:
+			open = append(open, said)
+		}
+	}
+	var parts []string
+	if len(shown) > 0 {
+		parts = append(parts, "One slow follower leaves "+list(shown)+" of the throughput")
+	}
+	if len(open) > 0 {
+		parts = append(parts, "no difference is shown by one slow follower for "+list(open))
+	}
+	return capital(strings.Join(parts, "; "))
+}
+
+// differs reports whether an interval of enough blocks excludes "no difference".
+func differs(i result.Interval) bool {
+	return i.N >= leastBlocks && (i.Low > 1 || i.High < 1)
+}
+
+// leastBlocks is how many blocks a difference needs to be told as one.
+const leastBlocks = 6
