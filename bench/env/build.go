@@ -98,14 +98,14 @@ func Binary() (string, error) {
 	return result.Digest(data), nil
 }
 
-// ntp says whether the clock is synchronised, by the tools that know.
-func ntp() string {
-	out, err := exec.Command("timedatectl", "show", "-p", "NTPSynchronized", "--value").Output()
+// ntp says whether the clock is synchronised, by the tool that knows.
+func ntp(tool string) (string, error) {
+	out, err := exec.Command(tool, "show", "-p", "NTPSynchronized", "--value").Output()
 	if err != nil {
-		return "unknown"
+		return "", fmt.Errorf("ask %s whether the clock is synchronised: %w", tool, err)
 	}
 	if strings.TrimSpace(string(out)) == "yes" {
-		return "synchronised"
+		return "synchronised", nil
 	}
-	return "not synchronised"
+	return "not synchronised", nil
 }

@@ -219,7 +219,9 @@ func (c collector) load() {
 	if e.OthersRatio, e.Processes, err = others(); err != nil {
 		c.unknown("load.others_ratio", err)
 	}
-	e.NTP = ntp()
+	if e.NTP, err = ntp("timedatectl"); err != nil {
+		c.unknown("load.ntp", err)
+	}
 }
 
 // comparable hashes what must be equal for two figures to share an axis.

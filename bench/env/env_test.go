@@ -20,6 +20,12 @@ func TestEveryProbeMayFail(t *testing.T) {
 	if e.CPU.Governor == "" && e.Unknown["cpu.governor"] == "" {
 		t.Error("the governor is neither known nor said to be unknown")
 	}
+	if (e.Load.NTP == "") != (e.Unknown["load.ntp"] != "") {
+		t.Errorf("clock %q, unknown because of %q: want one of the two", e.Load.NTP, e.Unknown["load.ntp"])
+	}
+	if got, err := ntp("/no/such/tool"); got != "" || err == nil || !strings.Contains(err.Error(), "/no/such/tool") {
+		t.Errorf("a missing tool: %q, %v", got, err)
+	}
 	c := collector{&result.Env{Unknown: map[string]string{}}}
 	if got := c.file("x.y", "/no/such/file"); got != "" || !strings.Contains(c.env.Unknown["x.y"], "/no/such/file") {
 		t.Errorf("missing file: %q, unknown %v", got, c.env.Unknown)
