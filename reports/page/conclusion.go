@@ -156,7 +156,11 @@ func figures(v *view) []Statement {
 			if len(courses) == 1 {
 				kind = "single"
 			}
-			out = append(out, Statement{heading(e), "over time, " + cellName(e, c), kind, courseWords(courses) + "."})
+			said := capital(courseWords(courses)) + "."
+			if kernel := kernelWords(c); kernel != "" {
+				said += " " + kernel + "."
+			}
+			out = append(out, Statement{heading(e), "over time, " + cellName(e, c), kind, said})
 		}
 	}
 	return out

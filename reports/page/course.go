@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -28,6 +29,13 @@ type course struct {
 	lowest, middle, highest float64 // single intervals of its record
 	worst                   float64 // the lowest mean of worstSeconds in a row
 	below                   float64 // seconds that ran at less than half of first
+	startLow, startHigh     float64 // single intervals of the first seconds
+}
+
+// started reports whether the first seconds were level among themselves, so that the
+// rest can be held against their mean.
+func (c course) started() bool {
+	return c.startLow >= c.first*(1-levelWithin) && c.startHigh <= c.first*(1+levelWithin)
 }
 
 // level reports whether the run had one rate from its start to its end.
@@ -63,10 +71,13 @@ func courseOf(rows []result.Row) (c course, ok bool) {
 		return float64(n) / float64(max(1, ms)) * 1000
 	}
 	c.first, c.last = mean(0, firstSeconds*1000), mean(end-lastSeconds*1000, end)
-	c.worst = math.Inf(1)
+	c.worst, c.startLow = math.Inf(1), math.Inf(1)
 	for _, r := range load {
 		if r.TMs >= worstSeconds*1000 {
 			c.worst = min(c.worst, mean(r.TMs-worstSeconds*1000, r.TMs))
+		}
+		if r.TMs <= firstSeconds*1000 {
+			c.startLow, c.startHigh = min(c.startLow, perSecond(r.Acked, r)), max(c.startHigh, perSecond(r.Acked, r))
 		}
 		if perSecond(r.Acked, r) < c.first/2 {
 			c.below += float64(r.LengthMs) / 1000
@@ -94,7 +105,8 @@ func (v *view) courses(c *dataset.Cell) []course {
 }
 
 // courseWords tells how runs of one cell went: where they started, how low they fell
-// and for how long, where they ended.
+// and for how long, where they ended. Where the first seconds were not level among
+// themselves nothing is held against them.
 func courseWords(all []course) string {
 	span := func(f chart.Format, of func(course) float64) string {
 		var values []float64
@@ -125,12 +137,38 @@ func courseWords(all []course) string {
 	if len(all) > 1 {
 		runs = fmt.Sprintf("%d runs", len(all))
 	}
-	return fmt.Sprintf("%s records/s in the first %d seconds; the worst %d in a row at %s (%s of that), %s s below half of it; lowest second %s, median %s, highest %s; the last %d seconds ran at %s of the first %d; %s (%s)",
-		span(chart.Count, func(c course) float64 { return c.first }), firstSeconds,
-		worstSeconds, span(chart.Count, func(c course) float64 { return c.worst }), span(share100, func(c course) float64 { return c.worst / c.first }),
+	rate := func(of func(course) float64) string { return span(chart.Count, of) }
+	seconds := fmt.Sprintf("lowest second %s, median %s, highest %s",
+		rate(func(c course) float64 { return c.lowest }), rate(func(c course) float64 { return c.middle }), rate(func(c course) float64 { return c.highest }))
+	if slices.ContainsFunc(all, func(c course) bool { return !c.started() }) {
+		low, high := math.Inf(1), 0.0
+		for _, c := range all {
+			low, high = min(low, c.startLow), max(high, c.startHigh)
+		}
+		return fmt.Sprintf("the first %d seconds ran at %s to %s records/s, too unlike each other to hold the rest against; the worst %d in a row at %s; %s; the last %d seconds at %s; %s (%s)",
+			firstSeconds, chart.Count(low), chart.Count(high), worstSeconds, rate(func(c course) float64 { return c.worst }), seconds, lastSeconds, rate(func(c course) float64 { return c.last }), said, runs)
+	}
+	return fmt.Sprintf("%s records/s in the first %d seconds; the worst %d in a row at %s (%s of that), %s s below half of it; %s; the last %d seconds ran at %s of the first %d; %s (%s)",
+		rate(func(c course) float64 { return c.first }), firstSeconds,
+		worstSeconds, rate(func(c course) float64 { return c.worst }), span(share100, func(c course) float64 { return c.worst / c.first }),
 		span(func(v float64) string { return fmt.Sprintf("%.0f", v) }, func(c course) float64 { return c.below }),
-		span(chart.Count, func(c course) float64 { return c.lowest }), span(chart.Count, func(c course) float64 { return c.middle }), span(chart.Count, func(c course) float64 { return c.highest }),
-		lastSeconds, span(share100, func(c course) float64 { return c.last / c.first }), firstSeconds, said, runs)
+		seconds, lastSeconds, span(share100, func(c course) float64 { return c.last / c.first }), firstSeconds, said, runs)
+}
+
+// kernelWords say where the processor time of a cell's runs went, where most of it was
+// the system's; empty where it was not.
+func kernelWords(c *dataset.Cell) string {
+	var system, all int64
+	for _, r := range c.Usable {
+		if r.Produce != nil {
+			cpu := r.Produce.CPU
+			system, all = system+cpu.BrokerSysNs+cpu.ClientSysNs, all+cpu.BrokerNs()+cpu.ClientNs()
+		}
+	}
+	if all == 0 || 2*system <= all {
+		return ""
+	}
+	return fmt.Sprintf("%s of the processor time of broker and client, %.0f of %.0f core-seconds, was spent in the kernel", share100(float64(system)/float64(all)), float64(system)/1e9, float64(all)/1e9)
 }
 
 // share100 is a share in whole per cent.

@@ -35,7 +35,7 @@ func TestCourse(t *testing.T) {
 	if _, ok := courseOf(seconds(func(int) int64 { return 5e6 })[:20]); ok {
 		t.Error("a run of twenty seconds has no last thirty after the first five")
 	}
-	if said := spaced(courseWords([]course{dip})); said != "6.80 M records/s in the first 5 seconds; the worst 10 in a row at 2.00 M (29 % of that), 17 s below half of it; lowest second 2.00 M, median 10.0 M, highest 10.0 M; the last 30 seconds ran at 147 % of the first 5; not level (one run, so no interval)" {
+	if said := spaced(courseWords([]course{dip})); said != "the first 5 seconds ran at 2.00 M to 10.0 M records/s, too unlike each other to hold the rest against; the worst 10 in a row at 2.00 M; lowest second 2.00 M, median 10.0 M, highest 10.0 M; the last 30 seconds at 10.0 M; not level (one run, so no interval)" {
 		t.Error(said)
 	}
 	if said := spaced(courseWords([]course{dip, flat})); !strings.Contains(said, "lowest second 2.00 M to 5.00 M") || !strings.Contains(said, "1 of 2 runs level (2 runs)") {
@@ -52,5 +52,29 @@ func TestDeletions(t *testing.T) {
 	e.Cells[0].Config = map[string]string{"retention.bytes": "1073741824", "broker.log.retention.check.interval.ms": "1000"}
 	if said := deletions(e); len(said) != 1 || !strings.Contains(said[0], "(retention.bytes=1073741824, log.retention.check.interval.ms=1000)") {
 		t.Errorf("got %q", said)
+	}
+}
+
+// TestLevelStart: only a start that was level among itself is what the end is held
+// against.
+func TestLevelStart(t *testing.T) {
+	late, ok := courseOf(seconds(func(i int) int64 {
+		if i >= 8 && i < 20 {
+			return 2e6
+		}
+		return 10e6
+	}))
+	if said := spaced(courseWords([]course{late})); !ok || said != "10.0 M records/s in the first 5 seconds; the worst 10 in a row at 2.00 M (20 % of that), 12 s below half of it; lowest second 2.00 M, median 10.0 M, highest 10.0 M; the last 30 seconds ran at 100 % of the first 5; not level (one run, so no interval)" {
+		t.Error(said)
+	}
+}
+
+// TestKernelWords: the kernel is named where it took most of the processor time.
+func TestKernelWords(t *testing.T) {
+	for system, want := range map[int64]string{68e9: "91 % of the processor time of broker and client, 68 of 75 core-seconds, was spent in the kernel", 30e9: ""} {
+		c := &dataset.Cell{Usable: []result.Run{{Produce: &result.Window{CPU: result.CPU{BrokerSysNs: system, BrokerUserNs: 75e9 - system}}}}}
+		if got := spaced(kernelWords(c)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
