@@ -37,7 +37,7 @@ func spectra(v *view) (Panel, error) {
 		}
 		p.Figures = append(p.Figures, draw(heading(e), responseKeys, c))
 		p.Tables = append(p.Tables, t)
-		p.Title = gapTitle(drawn, p.Title)
+		p.Title = gapTitle(e, drawn, p.Title)
 	}
 	switch {
 	case some == 0 && len(p.Notes) > 0:
@@ -221,18 +221,22 @@ func summaryRow(t *Table, cell, metric string, c *dataset.Cell) {
 }
 
 // gapTitle says how far response and service time are apart at p99 in the busiest
-// cell drawn.
-func gapTitle(drawn []kept, have string) string {
+// cell drawn, and which of how many cells that is.
+func gapTitle(e *dataset.Experiment, drawn []kept, have string) string {
 	if have != "" {
 		return have
 	}
 	d := drawn[len(drawn)-1]
+	which := e.Name + ", " + d.name
+	if len(drawn) > 1 {
+		which += fmt.Sprintf(", one of %d cells drawn", len(drawn))
+	}
 	response := d.Interval(dataset.P99).Median
 	service := p99Of(d.Cell, result.HistService)
 	if service <= 0 {
-		return fmt.Sprintf("At %s, p99 response time is %s", d.name, chart.Nanoseconds(response))
+		return fmt.Sprintf("In %s: p99 response time is %s", which, chart.Nanoseconds(response))
 	}
-	return fmt.Sprintf("At %s, p99 response time is %s and p99 service time %s", d.name, chart.Nanoseconds(response), chart.Nanoseconds(service))
+	return fmt.Sprintf("In %s: p99 response time is %s and p99 service time %s", which, chart.Nanoseconds(response), chart.Nanoseconds(service))
 }
 
 // lateness shows how far from its intended instant the harness sent, and how much of

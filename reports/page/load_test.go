@@ -85,3 +85,17 @@ func TestChosen(t *testing.T) {
 		t.Errorf("of a curve of five rates %d are drawn, want three, and notes %q", len(drawn), left)
 	}
 }
+
+// TestGapTitle: the title says of which experiment and cell it speaks, and that others
+// are drawn beside it.
+func TestGapTitle(t *testing.T) {
+	e := &dataset.Experiment{}
+	e.Name = "latency"
+	drawn := []kept{{pacedCell(1e4, 1e4, 0, 1), "base"}, {pacedCell(1e4, 1e4, 0, 3), "tail=true"}}
+	if got, want := spaced(gapTitle(e, drawn, "")), "In latency, tail=true, one of 2 cells drawn: p99 response time is 3.00 ms"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := spaced(gapTitle(e, drawn[:1], "")); !strings.HasPrefix(got, "In latency, base: ") {
+		t.Errorf("got %q", got)
+	}
+}
