@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
@@ -42,7 +43,9 @@ public final class Member {
         p.put("value.deserializer", ByteArrayDeserializer.class.getName());
         CountDownLatch left = new CountDownLatch(1);
         KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(p);
+        AtomicBoolean leaving = new AtomicBoolean(); // the consumer of KIP-848 loses a wakeup now and then
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            leaving.set(true);
             consumer.wakeup();
             try {
                 left.await();
@@ -52,7 +55,7 @@ public final class Member {
         }));
         try (consumer) {
             subscribe(consumer, args[2]);
-            while (true) {
+            while (!leaving.get()) {
                 process(consumer);
             }
         } catch (WakeupException ended) {
