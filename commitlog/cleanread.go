@@ -1,7 +1,6 @@
 package commitlog
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 
@@ -82,10 +81,10 @@ func (r *round) readBatches(s *segment, position, size int64) ([]byte, error) {
 func wholeBatches(buf []byte) (n int, need int64) {
 	for {
 		rest := buf[n:]
-		if len(rest) < lengthOverhead {
+		if len(rest) < record.LogOverhead {
 			return n, record.HeaderSize
 		}
-		need = max(record.HeaderSize, int64(int32(binary.BigEndian.Uint32(rest[8:])))+lengthOverhead)
+		need = max(record.HeaderSize, record.ClaimedSize(rest))
 		if int64(len(rest)) < need {
 			return n, need
 		}

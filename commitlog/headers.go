@@ -2,27 +2,15 @@ package commitlog
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"sync"
 
 	"tidemark/protocol/record"
 )
 
-const (
-	// lengthOverhead is what a batch's length field does not count.
-	lengthOverhead = 12
-	// crcFrom is the first byte of a batch that its checksum covers.
-	crcFrom = 21
-)
-
-var (
-	errTorn = errors.New("the file ends inside a batch")
-	crcs    = crc32.MakeTable(crc32.Castagnoli)
-)
+var errTorn = errors.New("the file ends inside a batch")
 
 // header is the fixed part of a batch on disk and where it lies. Only the
 // accessors of record.Batch that look at the header may be called on Batch.
@@ -77,8 +65,7 @@ func (r *headers) read(position int64) (header, error) {
 		}
 	}
 	b := r.block[position-r.at:][:record.HeaderSize]
-	h := header{Batch: record.Batch(b), position: position}
-	h.size = int64(int32(binary.BigEndian.Uint32(b[8:]))) + lengthOverhead
+	h := header{Batch: record.Batch(b), position: position, size: record.ClaimedSize(b)}
 	if reason := h.implausible(r.end); reason != nil {
 		return header{}, r.corrupt(position, reason)
 	}
@@ -135,13 +122,13 @@ func (h header) implausible(end int64) error {
 // it is not in the block is read through buf, whatever the size it claims.
 func (r *headers) checkCRC(h header, buf []byte) error {
 	inBlock := min(h.end(), r.at+int64(r.n))
-	sum := crc32.Checksum(r.block[h.position+crcFrom-r.at:inBlock-r.at], crcs)
+	sum := record.UpdateChecksum(0, r.block[h.position+record.ChecksumFrom-r.at:inBlock-r.at])
 	for at := inBlock; at < h.end(); {
 		part := buf[:min(int64(len(buf)), h.end()-at)]
 		if n, err := r.src.ReadAt(part, at); n < len(part) {
 			return fmt.Errorf("read %s: %w", r.path, err)
 		}
-		sum = crc32.Update(sum, crcs, part)
+		sum = record.UpdateChecksum(sum, part)
 		at += int64(len(part))
 	}
 	if stored := h.CRC(); stored != sum {

@@ -2,7 +2,6 @@ package commitlog
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 
 	"tidemark/engines"
@@ -57,8 +56,7 @@ func (o *Options) receivesHead(head []byte, sizeBytes int64) bool {
 		return false
 	}
 	b := record.Batch(head)
-	length := int64(int32(binary.BigEndian.Uint32(head[8:])))
-	return b.Magic() == record.Magic2 && length+lengthOverhead == sizeBytes && b.BaseOffset() == 0 && o.receives(b)
+	return b.Magic() == record.Magic2 && record.ClaimedSize(head) == sizeBytes && b.BaseOffset() == 0 && o.receives(b)
 }
 
 // receives says whether a batch with b's header may be received in place: what

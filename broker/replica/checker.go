@@ -1,21 +1,10 @@
 package replica
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"tidemark/engines"
 	"tidemark/protocol/record"
-)
-
-var crcs = crc32.MakeTable(crc32.Castagnoli)
-
-const (
-	// lengthOverhead is what a batch's length field does not count, crcFrom the first
-	// byte that its checksum covers.
-	lengthOverhead = 12
-	crcFrom        = 21
 )
 
 // checker compares the checksums of the batches that are written to it. They may come in
@@ -55,7 +44,7 @@ func (c *checker) Write(b []byte) (n int, err error) {
 			}
 		} else {
 			took := min(int64(len(rest)), c.left)
-			c.sum = crc32.Update(c.sum, crcs, rest[:took])
+			c.sum = record.UpdateChecksum(c.sum, rest[:took])
 			c.left -= took
 			n += int(took)
 		}
@@ -71,12 +60,12 @@ func (c *checker) Write(b []byte) (n int, err error) {
 // begin takes in a header.
 func (c *checker) begin() error {
 	h := record.Batch(c.head[:])
-	size := int64(int32(binary.BigEndian.Uint32(c.head[8:]))) + lengthOverhead
+	size := record.ClaimedSize(c.head[:])
 	if h.Magic() != record.Magic2 || size < record.HeaderSize {
 		return fmt.Errorf("magic %d, %d bytes: %w", h.Magic(), size, record.ErrCorrupt)
 	}
 	c.left = size - record.HeaderSize
-	c.sum = crc32.Checksum(c.head[crcFrom:], crcs)
+	c.sum = record.UpdateChecksum(0, c.head[record.ChecksumFrom:])
 	return nil
 }
 
@@ -86,7 +75,7 @@ func (c *checker) end() error {
 	if h.CRC() != c.sum {
 		return fmt.Errorf("offset %d: checksum %08x, computed %08x: %w", h.BaseOffset(), h.CRC(), c.sum, record.ErrCorrupt)
 	}
-	c.position += int64(binary.BigEndian.Uint32(c.head[8:])) + lengthOverhead
+	c.position += record.ClaimedSize(c.head[:])
 	c.have, c.next = 0, h.NextOffset()
 	return nil
 }

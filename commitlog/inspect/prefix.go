@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 
@@ -45,7 +44,7 @@ func (s Prefix) endOffset() (int64, error) {
 			return 0, fmt.Errorf("read %s: %w", s.Path, err)
 		}
 		b := record.Batch(head[:])
-		size := lengthOverhead + int64(int32(binary.BigEndian.Uint32(head[8:])))
+		size := record.ClaimedSize(head[:])
 		if size < record.HeaderSize || b.BaseOffset() < end || at+size > s.Bytes {
 			break // Space that was reserved, or the beginning of a batch.
 		}

@@ -2,16 +2,12 @@ package inspect
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
 
 	"tidemark/protocol/record"
 )
-
-// lengthOverhead is what a batch's length field does not count.
-const lengthOverhead = 12
 
 // segment prints and checks the batches of a segment file.
 func (d *dumper) segment(path string, base int64) error {
@@ -180,14 +176,14 @@ func walk(path string, f func(b record.Batch, position int64) error) (remainder,
 // readBatch reads the batch at position into buf, which grows no further than
 // the file reaches.
 func readBatch(file io.ReaderAt, position, end int64, buf *[]byte) (record.Batch, error) {
-	var head [lengthOverhead]byte
+	var head [record.LogOverhead]byte
 	if end-position < int64(len(head)) {
 		return nil, record.ErrShort
 	}
 	if _, err := file.ReadAt(head[:], position); err != nil {
 		return nil, err
 	}
-	size := int64(int32(binary.BigEndian.Uint32(head[8:]))) + lengthOverhead
+	size := record.ClaimedSize(head[:])
 	if size < record.HeaderSize {
 		return nil, fmt.Errorf("batch of %d bytes: %w", size, record.ErrCorrupt)
 	}

@@ -44,10 +44,6 @@ const (
 	NoProducerID    = -1
 	NoProducerEpoch = -1
 	NoSequence      = -1
-
-	// lengthOverhead is what the length field does not count: itself and the
-	// base offset before it.
-	lengthOverhead = 12
 )
 
 // The bits of the attributes.
@@ -70,19 +66,18 @@ type Batch []byte
 // the length cannot be that of a batch or the magic is unknown, and with
 // ErrInvalidRecord for the message sets of magic 0 and 1.
 func Parse(buf []byte) (b Batch, rest []byte, err error) {
-	if len(buf) < lengthOverhead {
+	if len(buf) < LogOverhead {
 		return nil, buf, ErrShort
 	}
-	length := int64(int32(binary.BigEndian.Uint32(buf[atLength:])))
+	size := ClaimedSize(buf)
 	if len(buf) > atMagic {
 		if err := checkMagic(int8(buf[atMagic])); err != nil {
 			return nil, buf, err
 		}
 	}
-	if length < HeaderSize-lengthOverhead {
-		return nil, buf, fmt.Errorf("batch length %d is below a header's: %w", length, ErrCorrupt)
+	if size < HeaderSize {
+		return nil, buf, fmt.Errorf("batch length %d is below a header's: %w", size-LogOverhead, ErrCorrupt)
 	}
-	size := length + lengthOverhead
 	if int64(len(buf)) < size {
 		return nil, buf, ErrShort
 	}

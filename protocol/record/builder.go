@@ -126,7 +126,7 @@ const noLeaderEpoch = -1
 // putHeader writes the header in front of the payload that b already holds.
 func (b Batch) putHeader(h header) {
 	b.SetBaseOffset(0)
-	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-lengthOverhead))
+	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-LogOverhead))
 	b.SetLeaderEpoch(noLeaderEpoch)
 	b[atMagic] = Magic2
 	binary.BigEndian.PutUint16(b[atAttributes:], uint16(h.attributes))

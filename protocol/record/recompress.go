@@ -62,7 +62,7 @@ func Recompress(b Batch, c Codec, level int, l Limits) (Batch, error) {
 
 // finishRecompressed makes the header fit the new payload.
 func (b Batch) finishRecompressed(c Codec) Batch {
-	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-lengthOverhead))
+	binary.BigEndian.PutUint32(b[atLength:], uint32(len(b)-LogOverhead))
 	b[atAttributes+1] = b[atAttributes+1]&^codecMask | byte(c)
 	b.updateCRC()
 	return b

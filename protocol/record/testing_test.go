@@ -122,7 +122,7 @@ func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b 
 // seal makes length and checksum of a batch fit its bytes, so that a test
 // reaches what lies behind them.
 func seal(b []byte) Batch {
-	putInt32(b[atLength:], int32(len(b)-lengthOverhead))
+	putInt32(b[atLength:], int32(len(b)-LogOverhead))
 	putInt32(b[atCRC:], int32(crc32.Checksum(b[atAttributes:], castagnoli)))
 	return Batch(b)
 }
