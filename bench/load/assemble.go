@@ -99,10 +99,13 @@ func (o *Outcome) cpu(w *sampling) {
 		ClientUserNs: part(a.client.UserNs, b.client.UserNs), ClientSysNs: part(a.client.SysNs, b.client.SysNs),
 		ClientMaxThread: float64(w.clientMaxThreadNs) / float64(w.lengthNs()),
 	}
+	if b.store.CPUNs() > 0 {
+		ns := part(a.store.CPUNs(), b.store.CPUNs())
+		o.Window.CPU.StoreNs = &ns
+	}
 	if m := w.machine; m.TotalNs > 0 {
 		o.StealRatio = float64(m.StealNs) / float64(m.TotalNs)
-		ours := b.broker.CPUNs() - a.broker.CPUNs() + b.client.CPUNs() - a.client.CPUNs() + b.helpers.CPUNs() - a.helpers.CPUNs()
-		o.OthersRatio = max(0, float64(m.TotalNs-m.IdleNs-m.StealNs-ours)/float64(m.TotalNs))
+		o.OthersRatio = max(0, float64(m.TotalNs-m.IdleNs-m.StealNs-(b.ours()-a.ours()))/float64(m.TotalNs))
 	}
 }
 

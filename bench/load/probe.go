@@ -27,11 +27,13 @@ type Debtor interface {
 	Debt() int64
 }
 
-// Helped is a Probe of a target that consists of more than brokers.
-type Helped interface {
-	// Helpers is the usage of what serves the brokers: their metadata store, a
-	// proxy mesh.
-	Helpers() Usage
+// Clustered is a Probe of a target that consists of more than brokers; what is not
+// there has used nothing.
+type Clustered interface {
+	// Store is the usage of the brokers' metadata store: part of what the target costs.
+	Store() Usage
+	// Mesh is the usage of the proxy mesh between them: part of the harness.
+	Mesh() Usage
 }
 
 // Machine is accumulated CPU time of the whole machine; zero is unknown.
@@ -48,9 +50,14 @@ func (u Usage) CPUNs() int64 { return u.UserNs + u.SysNs }
 
 // sample is one reading.
 type sample struct {
-	at                      int64
-	broker, client, helpers Usage
-	debt                    int64
+	at                          int64
+	broker, client, store, mesh Usage
+	debt                        int64
+}
+
+// ours is the processor time so far of all that belongs to the run.
+func (s sample) ours() int64 {
+	return s.broker.CPUNs() + s.client.CPUNs() + s.store.CPUNs() + s.mesh.CPUNs()
 }
 
 // sampling reads a probe at the start of the window, at the end of every
@@ -70,8 +77,8 @@ func take(p Probe) sample {
 	if d, ok := p.(Debtor); ok {
 		s.debt = d.Debt()
 	}
-	if h, ok := p.(Helped); ok {
-		s.helpers = h.Helpers()
+	if c, ok := p.(Clustered); ok {
+		s.store, s.mesh = c.Store(), c.Mesh()
 	}
 	return s
 }

@@ -157,26 +157,39 @@ type Window struct {
 
 // CPU is processor time spent within a window.
 type CPU struct {
+	// BrokerUserNs and BrokerSysNs are of all brokers together.
 	BrokerUserNs int64 `json:"broker_user_ns"`
 	BrokerSysNs  int64 `json:"broker_sys_ns"`
-	ClientUserNs int64 `json:"client_user_ns"`
-	ClientSysNs  int64 `json:"client_sys_ns"`
+	// StoreNs is the user and system time of a cluster's metadata store, nil where it
+	// is not known. The store of a single broker is part of it, and in the figures above.
+	StoreNs      *int64 `json:"store_ns,omitempty"`
+	ClientUserNs int64  `json:"client_user_ns"`
+	ClientSysNs  int64  `json:"client_sys_ns"`
 	// ClientMaxThread is the busiest client thread's share of the window.
 	ClientMaxThread float64 `json:"client_max_thread"`
 }
 
-// BrokerNs is the broker's user and system time.
+// BrokerNs is the brokers' user and system time.
 func (c CPU) BrokerNs() int64 { return c.BrokerUserNs + c.BrokerSysNs }
+
+// TargetNs is what serving took: brokers and, where known, their metadata store, but
+// no proxy mesh.
+func (c CPU) TargetNs() int64 {
+	if c.StoreNs == nil {
+		return c.BrokerNs()
+	}
+	return c.BrokerNs() + *c.StoreNs
+}
 
 // ClientNs is the client's user and system time.
 func (c CPU) ClientNs() int64 { return c.ClientUserNs + c.ClientSysNs }
 
-// BrokerCoreSecondsPerMillion is the broker's CPU cost of a million records.
-func (w *Window) BrokerCoreSecondsPerMillion() float64 {
+// CoreSecondsPerMillion is the target's CPU cost of a million records.
+func (w *Window) CoreSecondsPerMillion() float64 {
 	if w == nil || w.Acked == 0 {
 		return 0
 	}
-	return float64(w.CPU.BrokerNs()) / 1e9 / (float64(w.Acked) / 1e6)
+	return float64(w.CPU.TargetNs()) / 1e9 / (float64(w.Acked) / 1e6)
 }
 
 // Ledger accounts for every record of a run, warm-up and drain included:

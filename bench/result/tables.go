@@ -29,7 +29,7 @@ func WriteRunsCSV(w io.Writer, runs []Run) error {
 		if f == nil {
 			f = &Window{}
 		}
-		numbers := []int64{p.AckedPerS, p.WirePerS, 0, 0, f.AckedPerS, f.WirePerS, p.CPU.BrokerNs(), f.CPU.BrokerNs()}
+		numbers := []int64{p.AckedPerS, p.WirePerS, 0, 0, f.AckedPerS, f.WirePerS, p.CPU.TargetNs(), f.CPU.TargetNs()}
 		if p.ResponseNs != nil {
 			numbers[2], numbers[3] = p.ResponseNs.P50, p.ResponseNs.P99
 		}
@@ -71,7 +71,7 @@ func WriteBenchText(w io.Writer, p Plan, e *Env, runs []Run) error {
 			if r.Kind == Paced && wd.ResponseNs != nil {
 				fmt.Fprintf(&b, " %d p50-ns %d p99-ns", wd.ResponseNs.P50, wd.ResponseNs.P99)
 			}
-			if cpu := wd.CPU.BrokerNs(); cpu > 0 {
+			if cpu := wd.CPU.TargetNs(); cpu > 0 {
 				fmt.Fprintf(&b, " %g broker-ns/op", float64(cpu)/float64(wd.Acked))
 			}
 			b.WriteString("\n")

@@ -134,7 +134,7 @@ func boundBy(r *result.Run, o *load.Outcome) string {
 		return "schedule"
 	}
 	window := float64(w.WindowNs)
-	broker, client := float64(w.CPU.BrokerNs())/window, float64(w.CPU.ClientNs())/window
+	broker, client := float64(w.CPU.TargetNs())/window, float64(w.CPU.ClientNs())/window
 	switch {
 	case broker+client > nearlyAll*float64(runtime.NumCPU()):
 		if client > broker {
@@ -145,7 +145,7 @@ func boundBy(r *result.Run, o *load.Outcome) string {
 		return "client_cpu"
 	case r.OthersRatio > mostOthers:
 		return "others"
-	case w.CPU.BrokerNs() > 0 && broker+client < nearlyAll*float64(runtime.NumCPU())/2:
+	case w.CPU.TargetNs() > 0 && broker+client < nearlyAll*float64(runtime.NumCPU())/2:
 		return "waiting" // on the disk, or on each other
 	}
 	return unknownBound

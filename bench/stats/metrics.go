@@ -32,7 +32,7 @@ var metrics = []metric{
 
 func acked(w *result.Window) float64 { return float64(w.AckedPerS) }
 func wire(w *result.Window) float64  { return float64(w.WirePerS) }
-func cost(w *result.Window) float64  { return w.BrokerCoreSecondsPerMillion() }
+func cost(w *result.Window) float64  { return w.CoreSecondsPerMillion() }
 
 func positive(w *result.Window, value func(*result.Window) float64) (float64, bool) {
 	if w == nil {

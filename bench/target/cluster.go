@@ -44,11 +44,7 @@ func (t *Target) startCluster(ctx context.Context, o Options) error {
 			t.slowed = append(t.slowed, proxy.Flow{From: name, To: last})
 		}
 	}
-	for _, p := range []cluster.Process{s.Store, s.Mesh} {
-		if p.ID.Pid != 0 {
-			t.probe.helpers = append(t.probe.helpers, p.ID.Pid)
-		}
-	}
+	t.probe.store, t.probe.mesh = s.Store.ID.Pid, s.Mesh.ID.Pid
 	return nil
 }
 

@@ -15,8 +15,9 @@ import (
 type probe struct {
 	fs procfs.FS
 	ok bool
-	// brokers and helpers are processes of the target.
-	brokers, helpers []int
+	// brokers, store and mesh are processes of the target; 0 is none.
+	brokers     []int
+	store, mesh int
 	// debt is where the broker tells its durability debt; empty where nowhere.
 	debt   string
 	client http.Client
@@ -57,13 +58,8 @@ func (p *probe) Debt() int64 {
 }
 
 // Broker implements load.Probe: of all brokers together.
-func (p *probe) Broker() load.Usage { return p.sum(p.brokers) }
-
-// Helpers implements load.Helped.
-func (p *probe) Helpers() load.Usage { return p.sum(p.helpers) }
-
-func (p *probe) sum(pids []int) (all load.Usage) {
-	for _, pid := range pids {
+func (p *probe) Broker() (all load.Usage) {
+	for _, pid := range p.brokers {
 		u := p.usage(pid)
 		all.UserNs += u.UserNs
 		all.SysNs += u.SysNs
@@ -72,11 +68,17 @@ func (p *probe) sum(pids []int) (all load.Usage) {
 	return all
 }
 
+// Store implements load.Clustered.
+func (p *probe) Store() load.Usage { return p.usage(p.store) }
+
+// Mesh implements load.Clustered.
+func (p *probe) Mesh() load.Usage { return p.usage(p.mesh) }
+
 // Client implements load.Probe.
 func (p *probe) Client() load.Usage { return p.usage(os.Getpid()) }
 
 func (p *probe) usage(pid int) load.Usage {
-	if !p.ok {
+	if !p.ok || pid == 0 {
 		return load.Usage{}
 	}
 	proc, err := p.fs.Proc(pid)

@@ -28,8 +28,8 @@ var (
 	P99           = Metric{result.MetricP99, response(func(h summary) int64 { return h.P99 })}
 	P999          = Metric{"response_p999_ns", response(func(h summary) int64 { return h.P999 })}
 	E2EP99        = Metric{result.MetricE2EP99, endToEnd}
-	ProduceCost   = Metric{result.MetricProduceCost, window(producing, (*result.Window).BrokerCoreSecondsPerMillion)}
-	FetchCost     = Metric{result.MetricFetchCost, window(fetching, (*result.Window).BrokerCoreSecondsPerMillion)}
+	ProduceCost   = Metric{result.MetricProduceCost, window(producing, (*result.Window).CoreSecondsPerMillion)}
+	FetchCost     = Metric{result.MetricFetchCost, window(fetching, (*result.Window).CoreSecondsPerMillion)}
 	ProduceCostGB = Metric{"produce_broker_core_s_per_gb", window(producing, perGB)}
 	FetchCostGB   = Metric{"fetch_broker_core_s_per_gb", window(fetching, perGB)}
 	Compression   = Metric{"compression_ratio", compression}
@@ -70,12 +70,12 @@ func endToEnd(r result.Run) (float64, bool) {
 	return 0, false
 }
 
-// perGB is the broker's cost of 10⁹ bytes of batches on the wire.
+// perGB is the target's cost of 10⁹ bytes of batches on the wire.
 func perGB(w *result.Window) float64 {
 	if w.WireBytes == 0 {
 		return 0
 	}
-	return float64(w.CPU.BrokerNs()) / float64(w.WireBytes)
+	return float64(w.CPU.TargetNs()) / float64(w.WireBytes)
 }
 
 // compression is uncompressed batch bytes ÷ bytes on the wire.

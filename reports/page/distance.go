@@ -40,7 +40,7 @@ var resources = []resource{
 			return 0
 		}
 		w := r.Produce
-		return float64(w.CPU.BrokerNs()+w.CPU.ClientNs()) / float64(w.WindowNs) / float64(v.Env.CPU.Logical)
+		return float64(w.CPU.TargetNs()+w.CPU.ClientNs()) / float64(w.WindowNs) / float64(v.Env.CPU.Logical)
 	}},
 }
 
