@@ -36,6 +36,9 @@ type Group struct {
 	Invocations []*Invocation
 }
 
+// LeastBlocks is how many blocks a difference needs to be told as one.
+const LeastBlocks = stats.LeastN
+
 // UnknownKey stands for a missing env.json: nothing is comparable with it, not
 // even another unknown.
 const UnknownKey = "unknown"

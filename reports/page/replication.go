@@ -290,8 +290,5 @@ func slowWords(e *dataset.Experiment) string {
 
 // differs reports whether an interval of enough blocks excludes "no difference".
 func differs(i result.Interval) bool {
-	return i.N >= leastBlocks && (i.Low > 1 || i.High < 1)
+	return i.N >= dataset.LeastBlocks && (i.Low > 1 || i.High < 1)
 }
-
-// leastBlocks is how many blocks a difference needs to be told as one.
-const leastBlocks = 6
