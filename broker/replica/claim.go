@@ -48,12 +48,8 @@ func (m *Manager) partitionOn(t *Topic, index int32, f *foundLog) (*Partition, e
 	if err != nil {
 		return nil, err
 	}
-	suspect, err := isSuspect(f.dir.fs, f.log.Dir())
-	if err != nil {
-		return nil, err
-	}
 	p := &Partition{Topic: t, Index: index, self: m.o.BrokerID, manager: m, strategy: spec.Name, promise: spec.Promise, fetcherHash: fetcherHash(ID{Topic: t.Name, Partition: index}), dir: f.dir, log: f.log, acked: acked, background: &m.background}
-	p.suspect.Store(suspect)
+	p.suspect.Store(f.suspect)
 	p.damage.gaveUp.Store(f.gaveUp)
 	p.beginTrace()
 	p.flush.group = f.dir.device.flusher.Join(p.syncGroup)

@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"tidemark/commitlog"
-	"tidemark/protocol/record"
 	"tidemark/replication"
 )
 
@@ -33,35 +32,6 @@ func (p *Partition) offline() bool { return p.dir.offline.Load() || p.damage.gav
 func damaged(err error) bool {
 	var corrupt *commitlog.CorruptError
 	return errors.As(err, &corrupt) || errors.Is(err, syscall.EIO)
-}
-
-// readUnseen reads what may have rotted: it looks at the batches first, unless it has,
-// and then gives no more than it has looked at.
-func (p *Partition) readUnseen(r *ReadRequest, offset, bound int64) (commitlog.ReadInfo, error) {
-	seen := p.trust.seenFrom(offset)
-	if seen == offset {
-		info, err := p.readAsItIs(r, offset, bound)
-		if err != nil || info.Chunk == nil {
-			return info, err
-		}
-		next, position, err := check(info.Chunk)
-		info.Chunk.Release()
-		if err == nil && next <= offset { // A checksum does not cover the offset.
-			err = fmt.Errorf("ends at offset %d: %w", next, record.ErrCorrupt)
-		}
-		if errors.Is(err, record.ErrCorrupt) {
-			err = &commitlog.CorruptError{Path: commitlog.FileName(info.SegmentBase, commitlog.LogSuffix), Position: info.Position + position, Err: err}
-		}
-		if err != nil {
-			return commitlog.ReadInfo{}, fmt.Errorf("read offset %d: %w", offset, err)
-		}
-		p.trust.note(span{offset, next})
-		seen = next
-	}
-	if seen < p.trust.below.Load() {
-		bound = min(bound, seen)
-	}
-	return p.readAsItIs(r, offset, bound)
 }
 
 // foundDamage deals with damage of the log. Locks may be held.

@@ -60,6 +60,7 @@ type foundLog struct {
 	topicID [16]byte // zero where the log directory names none
 
 	appendEngine string // that log was opened with
+	suspect      bool   // its replica is
 	gaveUp       bool   // its replica did
 }
 

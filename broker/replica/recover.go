@@ -109,19 +109,30 @@ func (m *Manager) onDisk() (queues [][]candidate, gone []candidate, err error) {
 // openGone begins anew, and suspect, the log of a partition that is gone. Its checkpoints
 // go once its mark is there.
 func (m *Manager) openGone(c candidate) openResult {
-	path, end := logPath(c.dir.path, c.id), c.dir.recoveryPoints[c.id]
+	end := c.dir.recoveryPoints[c.id]
 	m.o.Logger.Error("log is gone; acknowledged records may be lost", "partition", c.id.String(), "dir", c.dir.path, "end", end)
-	m.lossy.Store(true)
 	config := m.o.Config(c.id.Topic)
 	log, err := m.openLog(c.dir, c.id, config, commitlog.OpenState{})
 	if err != nil {
 		return openResult{err: err}
 	}
-	if err := writeSuspect(m.o.FS, path, fmt.Sprintf("the log is gone and was synced to %d", end)); err != nil {
-		return openResult{err: fmt.Errorf("open %s: %w", path, errors.Join(err, log.Close()))}
+	f := &foundLog{log: log, dir: c.dir, appendEngine: config.AppendEngine}
+	if err := m.suspectFound(f, fmt.Sprintf("the log is gone and was synced to %d", end)); err != nil {
+		return openResult{err: err}
 	}
 	c.dir.dropCheckpoints(c.id)
-	return openResult{found: &foundLog{log: log, dir: c.dir, appendEngine: config.AppendEngine}}
+	return openResult{found: f}
+}
+
+// suspectFound makes a replica suspect whose log was found to lack what it once had; on
+// an error the log is closed.
+func (m *Manager) suspectFound(f *foundLog, why string) error {
+	m.lossy.Store(true)
+	f.suspect = true
+	if err := writeSuspect(m.o.FS, f.log.Dir(), why); err != nil {
+		return fmt.Errorf("open %s: %w", f.log.Dir(), errors.Join(err, f.log.Close()))
+	}
+	return nil
 }
 
 // recoveryThreads is how many logs of one directory are opened, or closed, at a time.
@@ -205,21 +216,19 @@ func (m *Manager) openFound(c candidate) openResult {
 		HighWatermark:  c.dir.highWatermarks[c.id],
 		FirstDirty:     c.dir.cleaned[c.id],
 	}
-	suspect, err := isSuspect(m.o.FS, path)
-	if err != nil {
+	if f.suspect, err = isSuspect(m.o.FS, path); err != nil {
 		return openResult{err: fmt.Errorf("open %s: %w", path, err)}
 	}
-	if suspect {
+	if f.suspect {
 		state.CleanShutdown, state.RecoveryPoint = false, 0
 	}
 	if f.log, err = m.openLog(c.dir, c.id, config, state); err != nil {
 		return openResult{err: err}
 	}
 	if synced := c.dir.recoveryPoints[c.id]; f.log.LogEndOffset() < synced {
-		m.lossy.Store(true)
 		why := fmt.Sprintf("the log ends at %d and was synced to %d", f.log.LogEndOffset(), synced)
-		if err := writeSuspect(m.o.FS, path, why); err != nil { // Before the checkpoint says less.
-			return openResult{err: fmt.Errorf("open %s: %w", path, errors.Join(err, f.log.Close()))}
+		if err := m.suspectFound(f, why); err != nil { // Before the checkpoint says less.
+			return openResult{err: err}
 		}
 	}
 	return openResult{found: f}

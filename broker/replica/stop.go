@@ -78,7 +78,11 @@ func (m *Manager) stop(partitions []*Partition, remove bool) error {
 func (m *Manager) shelve(p *Partition) {
 	id := p.ID()
 	p.dir.remember(p)
-	m.found[id] = &foundLog{log: p.log, dir: p.dir, topicID: p.Topic.ID, appendEngine: p.Topic.Config().AppendEngine, gaveUp: p.damage.gaveUp.Load()}
+	gaveUp := p.damage.gaveUp.Load()
+	m.found[id] = &foundLog{
+		log: p.log, dir: p.dir, topicID: p.Topic.ID, appendEngine: p.Topic.Config().AppendEngine,
+		suspect: p.suspect.Load() || gaveUp, gaveUp: gaveUp,
+	}
 }
 
 // detach ends the service of a partition; its log stays open.

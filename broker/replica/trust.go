@@ -1,9 +1,14 @@
 package replica
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"tidemark/commitlog"
+	"tidemark/protocol/record"
 )
 
 // trust is which batches a replica serves as they lie on its disk. What it appended as
@@ -98,4 +103,33 @@ func (t *trust) sendAgain(follower int32, offset int64) (times int) {
 	}
 	s.times++
 	return s.times
+}
+
+// readUnseen reads what may have rotted: it looks at the batches first, unless it has,
+// and then gives no more than it has looked at.
+func (p *Partition) readUnseen(r *ReadRequest, offset, bound int64) (commitlog.ReadInfo, error) {
+	seen := p.trust.seenFrom(offset)
+	if seen == offset {
+		info, err := p.readAsItIs(r, offset, bound)
+		if err != nil || info.Chunk == nil {
+			return info, err
+		}
+		next, position, err := check(info.Chunk)
+		info.Chunk.Release()
+		if err == nil && next <= offset { // A checksum does not cover the offset.
+			err = fmt.Errorf("ends at offset %d: %w", next, record.ErrCorrupt)
+		}
+		if errors.Is(err, record.ErrCorrupt) {
+			err = &commitlog.CorruptError{Path: commitlog.FileName(info.SegmentBase, commitlog.LogSuffix), Position: info.Position + position, Err: err}
+		}
+		if err != nil {
+			return commitlog.ReadInfo{}, fmt.Errorf("read offset %d: %w", offset, err)
+		}
+		p.trust.note(span{offset, next})
+		seen = next
+	}
+	if seen < p.trust.below.Load() {
+		bound = min(bound, seen)
+	}
+	return p.readAsItIs(r, offset, bound)
 }
