@@ -1,6 +1,7 @@
 package network
 
 import (
+	"log/slog"
 	"net"
 	"net/netip"
 	"time"
@@ -32,6 +33,22 @@ func (a *admission) leave(ip netip.Addr) {
 	if a.perIP[ip]--; a.perIP[ip] == 0 {
 		delete(a.perIP, ip)
 	}
+}
+
+// refusals is when a refusal of each kind was last told to the operator. It is confined
+// to the accept goroutine.
+type refusals [numRefusals]time.Time
+
+// tellEvery is how often one is told: who is refused tries again at once.
+const tellEvery = time.Minute
+
+// level is at which level a refusal at now is logged. That of a shutdown is no news.
+func (r *refusals) level(kind Refusal, now time.Time) slog.Level {
+	if kind == RefusedShutdown || !r[kind].IsZero() && now.Sub(r[kind]) < tellEvery {
+		return slog.LevelDebug
+	}
+	r[kind] = now
+	return slog.LevelWarn
 }
 
 // addressOf is the IP of a peer; the zero Addr for what is not TCP.

@@ -2,6 +2,7 @@ package network
 
 import (
 	"bytes"
+	"log/slog"
 	"net"
 	"runtime"
 	"sync"
@@ -165,6 +166,27 @@ func TestConnectionLimits(t *testing.T) {
 	again := dial(t, s)
 	again.send(requestOf(1, nil))
 	again.wantResponse(1, "")
+}
+
+func TestRefusalsAreToldNowAndThen(t *testing.T) {
+	var r refusals
+	at := func(second int) time.Time { return time.Unix(int64(1000+second), 0) }
+	for _, c := range []struct {
+		kind   Refusal
+		second int
+		want   slog.Level
+	}{
+		{RefusedPerIP, 0, slog.LevelWarn},
+		{RefusedPerIP, 1, slog.LevelDebug},
+		{RefusedTotal, 2, slog.LevelWarn},
+		{RefusedPerIP, 59, slog.LevelDebug},
+		{RefusedPerIP, 60, slog.LevelWarn},
+		{RefusedShutdown, 200, slog.LevelDebug},
+	} {
+		if got := r.level(c.kind, at(c.second)); got != c.want {
+			t.Errorf("%v after %d s is logged at %v, want %v", c.kind, c.second, got, c.want)
+		}
+	}
 }
 
 func dialFrom(t *testing.T, s *Server, ip string) *peer {

@@ -19,6 +19,7 @@ type Server struct {
 	listener net.Listener
 	budget   *budget
 	stats    Stats
+	refusals refusals
 	stopping chan struct{} // closed by Shutdown
 	running  sync.WaitGroup
 
@@ -101,7 +102,7 @@ func (s *Server) admit(nc net.Conn) {
 	if !ok {
 		s.mu.Unlock()
 		s.stats.Refused[refusal].Add(1)
-		s.o.Logger.Debug("connection refused", "remote", nc.RemoteAddr(), "reason", refusal)
+		s.o.Logger.Log(context.Background(), s.refusals.level(refusal, s.o.Clock.Now()), "connection refused", "remote", nc.RemoteAddr(), "reason", refusal)
 		_ = nc.Close() // nothing was sent
 		return
 	}
