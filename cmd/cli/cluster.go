@@ -17,8 +17,11 @@ import (
 // clusterFlags say which cluster a command is about.
 type clusterFlags struct{ name, dir string }
 
-// clustersDir is where clusters are, by name.
-const clustersDir = "tidemark-cluster"
+// clustersDir is where clusters are, by name; localName is that of one without a name.
+const (
+	clustersDir = "tidemark-cluster"
+	localName   = "local"
+)
 
 func (f *clusterFlags) path() string {
 	if f.dir != "" {
@@ -32,7 +35,7 @@ func (f *clusterFlags) which() string {
 	switch {
 	case f.dir != "":
 		return " --dir " + f.dir
-	case f.name != "local":
+	case f.name != localName:
 		return " --name " + f.name
 	}
 	return ""
@@ -82,7 +85,7 @@ command finds the cluster again by its directory, ` + clustersDir + `/NAME.`,
   tidemark cluster restart 2
   tidemark cluster down`,
 	}
-	c.PersistentFlags().StringVar(&f.name, "name", "local", "name of the cluster, where there are several")
+	c.PersistentFlags().StringVar(&f.name, "name", localName, "name of the cluster, where there are several")
 	c.PersistentFlags().StringVar(&f.dir, "dir", "", "directory of the cluster, in place of "+clustersDir+"/NAME")
 	c.AddCommand(newClusterUpCommand(app, f), newClusterStatusCommand(app, f),
 		newClusterBrokerCommand(app, f, "kill", "End a broker at once, as kill -9 does", "broker %d is killed", (*cluster.Cluster).Kill),
