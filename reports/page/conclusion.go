@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -37,10 +38,12 @@ var subjects = []subject{
 // subjectsOf are what an experiment can be judged by: at a fixed rate throughput is
 // given, and no finding.
 func subjectsOf(e *dataset.Experiment) []subject {
+	all := slices.Clone(subjects)
+	all[len(all)-1].noun = costNoun(e)
 	if e.Kind == result.Paced {
-		return subjects[2:]
+		return all[2:]
 	}
-	return subjects
+	return all
 }
 
 // judged is one comparison with the name of its cell.
@@ -178,8 +181,10 @@ func limits(v *view) []Statement {
 	if shared(v) {
 		say("Client and broker shared one machine: a cell whose client works harder leaves the broker less, and the reverse.")
 	}
-	if said := unlevel(v); said != "" {
-		say("%s", said)
+	for _, said := range []string{uncounted(v), unlevel(v)} {
+		if said != "" {
+			say("%s", said)
+		}
 	}
 	if note := beforehandNote(v, v.Experiments); note != "" {
 		say("%s", note)

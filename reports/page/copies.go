@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -128,7 +129,7 @@ func copiesNote(e *dataset.Experiment) string {
 			continue
 		}
 		if i := dataset.Ratio(c, e.Base, dataset.ProduceCost); i.N > 0 {
-			return fmt.Sprintf("%s: %s (%s), of all brokers together and per GB produced.", e.Name, copiesWords(e), how(i))
+			return fmt.Sprintf("%s: %s (%s), %s and per GB produced.", e.Name, copiesWords(e), how(i), cmp.Or(whoseTime(e), "of the broker"))
 		}
 	}
 	return ""

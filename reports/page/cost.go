@@ -16,7 +16,7 @@ func cost(v *view) (Panel, error) {
 	}
 	p := Panel{
 		Title: seen(exps, dataset.ProduceCost, "broker processor time per record produced"),
-		Lead:  "User and system time of the broker process within the measured window. Less is better. The client's own time is in the table.",
+		Lead:  "User and system time of the broker within the measured window. Less is better. The client's own time is in the table.",
 	}
 	var cells []*dataset.Cell
 	for _, e := range exps {
@@ -37,6 +37,7 @@ func cost(v *view) (Panel, error) {
 		p.Tables = append(p.Tables, costTable(e))
 		cells = append(cells, e.Cells...)
 	}
+	p.Notes = noted(p.Notes, whoseNote(exps))
 	p.Notes = noted(p.Notes, beforehandNote(v, exps))
 	p.Caption = caption(cells, dataset.ProduceCost) + " Marks show the verdict against the base; costs per GB are shown without a verdict. 1 GB is 10⁹ bytes of batches."
 	return p, nil
