@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"tidemark/bench/process"
@@ -95,12 +94,18 @@ func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
 		return nil, err
 	}
 	defer unlock()
-	if err := c.clearLeftovers(); err != nil {
+	earlier, err := c.clearLeftovers()
+	if err != nil {
 		return nil, err
 	}
 	s, err := plan(o)
 	if err != nil {
 		return nil, err
+	}
+	if earlier == nil {
+		if s.EarlierTraces, err = c.setTracesAside(); err != nil {
+			return nil, err
+		}
 	}
 	defer func() {
 		if err != nil {
@@ -112,6 +117,11 @@ func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
 	}()
 	if err := c.save(s); err != nil {
 		return nil, err
+	}
+	if earlier != nil {
+		if err := c.traceFault(Action{Time: time.Now(), Do: upAgain}); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.startStore(ctx, s); err != nil {
 		return nil, err
@@ -170,34 +180,34 @@ func Open(dir string) (*Cluster, error) {
 var ErrRuns = errors.New("the cluster is running already")
 
 // clearLeftovers ends what is left of an earlier cluster in the directory, unless
-// that is up and somebody's.
-func (c *Cluster) clearLeftovers() error {
+// that is up and somebody's, and returns what it was; nil if there was none.
+func (c *Cluster) clearLeftovers() (*State, error) {
 	s, err := c.State()
 	if errors.Is(err, ErrNone) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	alive := slices.ContainsFunc(s.Brokers, func(p Process) bool { return p.State() != process.Gone })
 	orphaned := s.Owner.Pid != 0 && s.Owner.State() == process.Gone
-	if alive && !orphaned {
-		return fmt.Errorf("%s: %w", c.dir, ErrRuns)
+	if s.runs() && !orphaned {
+		return nil, fmt.Errorf("%s: %w", c.dir, ErrRuns)
 	}
-	return c.end(s, false)
+	return s, c.end(s, false)
 }
 
 // Down ends the cluster: gently and keeping all files, or at once and deleting the
-// data and logs.
+// data and logs. Traces stay.
 func (c *Cluster) Down(keep bool) error {
 	return c.change(func(s *State) error {
+		noted := c.noteIf(s.runs(), Action{Do: "down"})
 		if err := c.end(s, keep); err != nil {
-			return err
+			return errors.Join(noted, err)
 		}
 		if keep {
-			return errors.Join(c.save(s), c.note(Action{Do: "down"}))
+			return errors.Join(noted, c.save(s))
 		}
-		return c.erase(s)
+		return errors.Join(noted, c.erase(s))
 	})
 }
 

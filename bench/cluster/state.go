@@ -45,6 +45,9 @@ type State struct {
 	Record bool   `json:"record,omitempty"`
 	Trace  bool   `json:"trace,omitempty"`
 	Seed   uint64 `json:"seed,omitempty"`
+	// EarlierTraces is the folder, in the cluster's directory, for the traces of
+	// another cluster that were there when this one was new.
+	EarlierTraces string `json:"earlier_traces,omitempty"`
 	// Owner is who ends the cluster when it ends itself; nobody where it is zero.
 	Owner   process.ID `json:"owner,omitzero"`
 	Brokers []Process  `json:"brokers"`
@@ -119,6 +122,11 @@ func (s *State) brokerIDs() []int32 {
 		ids = append(ids, b.Broker)
 	}
 	return ids
+}
+
+// runs says whether any broker has not ended.
+func (s *State) runs() bool {
+	return slices.ContainsFunc(s.Brokers, func(p Process) bool { return p.State() != process.Gone })
 }
 
 // broker finds a broker's process, for good or to change it.

@@ -76,7 +76,7 @@ func TestStatusTable(t *testing.T) {
 }
 
 func TestWelcome(t *testing.T) {
-	s := &cluster.State{Connect: "127.0.0.1:10797", Proxy: true, Settings: []string{"default.replication.factor=2", "min.insync.replicas=2"}, Brokers: []cluster.Process{
+	s := &cluster.State{Connect: "127.0.0.1:10797", Proxy: true, EarlierTraces: "traces-1", Settings: []string{"default.replication.factor=2", "min.insync.replicas=2"}, Brokers: []cluster.Process{
 		{Broker: 1, Address: "127.0.0.1:19092", ID: process.ID{Pid: 4711}, Metrics: "127.0.0.1:36049"},
 		{Broker: 2, Address: "127.0.0.1:19093", ID: process.ID{Pid: 4712}, Metrics: "127.0.0.1:36050"}}}
 	var b bytes.Buffer

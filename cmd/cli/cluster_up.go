@@ -32,9 +32,10 @@ func newClusterUpCommand(app *App, f *clusterFlags) *cobra.Command {
 "tidemark cluster down"; with --foreground until Ctrl-C.
 
 Topics get three replicas and min.insync.replicas=2 unless they or --set say
-otherwise. Data of an earlier "down --keep" is gone on with. With --proxy every
-link between brokers, clients and the metadata store goes through a proxy, so
-that "cluster cut" and "cluster link" can act on it.`,
+otherwise. Data and traces of an earlier "down --keep" are gone on with; traces
+that stayed after a plain "down" are set aside, in traces-1 and so on. With
+--proxy every link between brokers, clients and the metadata store goes through a
+proxy, so that "cluster cut" and "cluster link" can act on it.`,
 		Example: `  tidemark cluster up
   tidemark cluster up --brokers 5 --proxy --set replication.strategy=quorum
   tidemark cluster up --name second --zookeeper 127.0.0.1:2181 --foreground`,
@@ -117,16 +118,22 @@ func runClusterUp(ctx context.Context, app *App, f *clusterFlags, o cluster.Opti
 
 // clusterStarted is what `cluster up --json` prints.
 type clusterStarted struct {
-	Dir       string            `json:"dir"`
-	Bootstrap string            `json:"bootstrap"`
-	Zookeeper string            `json:"zookeeper"`
-	Proxy     bool              `json:"proxy"`
-	Brokers   []cluster.Process `json:"brokers"`
+	Dir       string `json:"dir"`
+	Bootstrap string `json:"bootstrap"`
+	Zookeeper string `json:"zookeeper"`
+	Proxy     bool   `json:"proxy"`
+	// EarlierTraces is where the traces of an earlier cluster in the directory are.
+	EarlierTraces string            `json:"earlier_traces,omitempty"`
+	Brokers       []cluster.Process `json:"brokers"`
 }
 
 func announceCluster(app *App, f *clusterFlags, dir string, s *cluster.State, detached bool) error {
 	if app.JSON {
-		return json.NewEncoder(app.Out).Encode(clusterStarted{dir, s.Bootstrap(), s.Connect + s.Chroot, s.Proxy, s.Brokers})
+		started := clusterStarted{Dir: dir, Bootstrap: s.Bootstrap(), Zookeeper: s.Connect + s.Chroot, Proxy: s.Proxy, Brokers: s.Brokers}
+		if s.EarlierTraces != "" {
+			started.EarlierTraces = filepath.Join(dir, s.EarlierTraces)
+		}
+		return json.NewEncoder(app.Out).Encode(started)
 	}
 	return printStarted(app.Out, f, dir, s, detached)
 }
@@ -147,6 +154,9 @@ func printStarted(w io.Writer, f *clusterFlags, dir string, s *cluster.State, de
 		rows = append(rows, [2]string{"links", "through proxies: they can be cut"})
 	}
 	rows = append(rows, [2]string{"settings", strings.Join(s.Settings, " ")}, [2]string{"files", fromHere(dir)})
+	if s.EarlierTraces != "" {
+		rows = append(rows, [2]string{"set aside", filepath.Join(fromHere(dir), s.EarlierTraces) + ", the traces of an earlier cluster here"})
+	}
 	for _, row := range rows {
 		fmt.Fprintf(w, "  %-9s  %s\n", row[0], row[1])
 	}
