@@ -39,7 +39,8 @@ type Options struct {
 	// Program is the tidemark command; the running program if empty.
 	Program string
 	// Dir is the cluster's directory. Data of an earlier cluster there is gone on
-	// with, processes of one whose starter has died are ended.
+	// with, by no fewer brokers and with the same metadata store; processes of one
+	// whose starter has died are ended.
 	Dir string
 	// Brokers is how many; their ids are 1 and up.
 	Brokers int
@@ -100,6 +101,9 @@ func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
 	}
 	s, err := plan(o)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.goOn(earlier); err != nil {
 		return nil, err
 	}
 	if earlier == nil {

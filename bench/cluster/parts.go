@@ -29,9 +29,10 @@ func (c *Cluster) startStore(ctx context.Context, s *State) error {
 		return err
 	}
 	s.Connect = servers
-	if named {
+	switch {
+	case named:
 		s.Chroot = "/" + chroot
-	} else {
+	case s.Chroot == "":
 		// Data is deleted with the cluster, and what the store knows of it is not.
 		s.Chroot = "/tidemark-" + strconv.FormatInt(s.Started.UnixMilli(), 36)
 	}

@@ -11,7 +11,8 @@ import (
 	"tidemark/bench/process"
 )
 
-// writeLocalCluster makes a local cluster of brokers in the working directory.
+// writeLocalCluster makes a local cluster of brokers in a new working directory; its
+// metadata store has served.
 func writeLocalCluster(t *testing.T, brokers ...cluster.Process) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -19,7 +20,7 @@ func writeLocalCluster(t *testing.T, brokers ...cluster.Process) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	state, err := json.Marshal(cluster.State{Schema: "cluster/v1", Brokers: brokers})
+	state, err := json.Marshal(cluster.State{Schema: "cluster/v1", Zookeeper: cluster.Real, Connect: "127.0.0.1:1", Brokers: brokers})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,6 +171,35 @@ func TestStatusOfMissingTopics(t *testing.T) {
 	}
 }
 
+// TestUpAsBefore: what kept data depend on is as before where no flag says it, and what
+// a flag says against them is refused.
+func TestUpAsBefore(t *testing.T) {
+	writeLocalCluster(t, make([]cluster.Process, 5)...)
+	for line, want := range map[string]cluster.Options{
+		"":                     {Brokers: 5, Zookeeper: cluster.Real},
+		"--brokers 7":          {Brokers: 7, Zookeeper: cluster.Real},
+		"--zookeeper embedded": {Brokers: 5, Zookeeper: cluster.Embedded},
+	} {
+		f := &clusterFlags{name: localName}
+		c := newClusterUpCommand(&App{}, f)
+		if err := c.ParseFlags(strings.Fields(line)); err != nil {
+			t.Fatal(err)
+		}
+		o := cluster.Options{Brokers: 3, Zookeeper: cluster.Embedded}
+		if c.Flags().Changed("brokers") {
+			o.Brokers = want.Brokers
+		}
+		f.asBefore(c, &o)
+		if o.Brokers != want.Brokers || o.Zookeeper != want.Zookeeper {
+			t.Errorf("up %s: %d brokers and %s, want %d and %s", line, o.Brokers, o.Zookeeper, want.Brokers, want.Zookeeper)
+		}
+	}
+	code, _, errout := runLine(t, "cluster", "up", "--brokers", "4", "--port", "0")
+	if code != ExitUsage || !strings.Contains(errout, "`tidemark cluster down` deletes it") {
+		t.Errorf("with fewer brokers: exit %d, said %q", code, errout)
+	}
+}
+
 func TestTakenPort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

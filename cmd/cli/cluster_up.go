@@ -32,10 +32,11 @@ func newClusterUpCommand(app *App, f *clusterFlags) *cobra.Command {
 "tidemark cluster down"; with --foreground until Ctrl-C.
 
 Topics get three replicas and min.insync.replicas=2 unless they or --set say
-otherwise. Data and traces of an earlier "down --keep" are gone on with; traces
-that stayed after a plain "down" are set aside, in traces-1 and so on. With
---proxy every link between brokers, clients and the metadata store goes through a
-proxy, so that "cluster cut" and "cluster link" can act on it.`,
+otherwise. Data and traces of an earlier "down --keep" are gone on with, by as many
+brokers as there were and with their metadata store; traces that stayed after a
+plain "down" are set aside, in traces-1 and so on. With --proxy every link between
+brokers, clients and the metadata store goes through a proxy, so that "cluster cut"
+and "cluster link" can act on it.`,
 		Example: `  tidemark cluster up
   tidemark cluster up --brokers 5 --proxy --set replication.strategy=quorum
   tidemark cluster up --name second --zookeeper 127.0.0.1:2181 --foreground`,
@@ -45,6 +46,7 @@ proxy, so that "cluster cut" and "cluster link" can act on it.`,
 				return WithCode(ExitUsage, err)
 			}
 			o.Dir, o.Outlive = f.path(), !foreground
+			f.asBefore(c, &o)
 			busy := 0
 			if !c.Flags().Changed("port") {
 				if busy = taken(firstPort, o.Brokers); busy != 0 {
@@ -63,6 +65,25 @@ proxy, so that "cluster cut" and "cluster link" can act on it.`,
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the proxies' jitter")
 	c.Flags().BoolVar(&foreground, "foreground", false, "stay, and shut the cluster down at Ctrl-C, keeping its data")
 	return c
+}
+
+// asBefore takes from the cluster that is gone on with what its data depend on, where
+// no flag says it.
+func (f *clusterFlags) asBefore(c *cobra.Command, o *cluster.Options) {
+	earlier, err := cluster.Open(f.path())
+	if err != nil {
+		return // Start says so where it matters
+	}
+	s, err := earlier.State()
+	if err != nil || !s.HasData() {
+		return
+	}
+	if !c.Flags().Changed("brokers") {
+		o.Brokers = len(s.Brokers)
+	}
+	if !c.Flags().Changed("zookeeper") {
+		o.Zookeeper = s.Zookeeper
+	}
 }
 
 // checkSettings refuses what would keep each broker from starting.
@@ -93,6 +114,9 @@ func runClusterUp(ctx context.Context, app *App, f *clusterFlags, o cluster.Opti
 	c, err := cluster.Start(ctx, o)
 	if errors.Is(err, cluster.ErrRuns) {
 		return fmt.Errorf("%w; `tidemark cluster status` shows it, `tidemark cluster down` ends it, --name starts another beside it", err)
+	}
+	if errors.Is(err, cluster.ErrUnfit) {
+		return Usagef("%w; `tidemark cluster down%s` deletes it, --name starts another cluster beside it", err, f.which())
 	}
 	if errors.Is(err, cluster.ErrInterrupted) {
 		return fmt.Errorf("%w; `tidemark cluster up%s` goes on with its data, `tidemark cluster down%s` deletes it", err, f.which(), f.which())
