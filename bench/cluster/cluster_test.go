@@ -200,6 +200,9 @@ func TestLifeOfACluster(t *testing.T) {
 	must(t, c.Pause(3))
 	must(t, c.Stop(3)) // hears it although it was paused
 	awaitState(t, c, 3, process.Gone)
+	if err := c.Stop(3); err == nil || !strings.Contains(err.Error(), "not running") {
+		t.Errorf("a broker that has shut down is shut down: %v", err)
+	}
 	if err := c.Kill(4); err == nil || !strings.Contains(err.Error(), "1 to 3") {
 		t.Errorf("broker 4 is killed: %v", err)
 	}
@@ -233,6 +236,26 @@ func TestLifeOfACluster(t *testing.T) {
 	}
 	if _, err := Open(dir); !errors.Is(err, ErrNone) {
 		t.Errorf("after down there is a cluster: %v", err)
+	}
+}
+
+// TestRestartWithoutItsStore: a broker that could not come back is not shut down either.
+func TestRestartWithoutItsStore(t *testing.T) {
+	c := start(t, Options{Dir: t.TempDir(), Brokers: 2})
+	_, err := stateOf(t, c).Store.ID.Signal(syscall.SIGKILL)
+	must(t, err)
+	for stateOf(t, c).Store.State() != process.Gone {
+		time.Sleep(pause)
+	}
+	if err := c.Restart(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the metadata store is gone") {
+		t.Errorf("without a metadata store: %v", err)
+	}
+	if got := stateOf(t, c).Brokers[0].State(); got != process.Running {
+		t.Errorf("the broker that was to restart is %s", got)
+	}
+	must(t, c.Down(true))
+	if err := c.Restart(t.Context(), 1); !errors.Is(err, ErrDown) {
+		t.Errorf("of a cluster that is down: %v", err)
 	}
 }
 

@@ -68,9 +68,29 @@ func (c *Cluster) Stop(id int32) error {
 		if err != nil {
 			return err
 		}
+		if b.State() == process.Gone {
+			return fmt.Errorf("broker %d is not running", id)
+		}
 		err = c.stopAll([]*Process{b})
 		return errors.Join(err, c.noteIf(err == nil, Action{Do: "stop", Broker: id}))
 	})
+}
+
+// ErrDown says that a broker has nobody to start beside.
+var ErrDown = errors.New("the cluster is down")
+
+// canRestart says why no broker can start, where what they need is gone.
+func (s *State) canRestart() error {
+	for what, p := range map[string]Process{"metadata store": s.Store, "proxy mesh": s.Mesh} {
+		switch {
+		case p.ID.Pid == 0 || p.State() != process.Gone:
+		case !s.runs():
+			return ErrDown
+		default:
+			return fmt.Errorf("the %s is gone; take the cluster down, keeping its data, and start it again", what)
+		}
+	}
+	return nil
 }
 
 // Restart starts a broker again and waits until it serves. One that runs is shut
@@ -79,6 +99,9 @@ func (c *Cluster) Restart(ctx context.Context, id int32) error {
 	return c.change(func(s *State) error {
 		b, err := s.broker(id)
 		if err != nil {
+			return err
+		}
+		if err := s.canRestart(); err != nil {
 			return err
 		}
 		if err := c.stopAll([]*Process{b}); err != nil {

@@ -57,10 +57,12 @@ func (f *clusterFlags) run(app *App, do func(*cluster.Cluster) (string, error)) 
 		return err
 	}
 	said, err := do(c)
-	if errors.Is(err, cluster.ErrNoMesh) {
-		err = fmt.Errorf("%w: tidemark cluster up --proxy", err)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, cluster.ErrNoMesh):
+		return fmt.Errorf("%w: tidemark cluster up --proxy", err)
+	case errors.Is(err, cluster.ErrDown):
+		return fmt.Errorf("%w; `tidemark cluster up%s` goes on with its data", err, f.which())
+	case err != nil:
 		return err
 	}
 	return app.Print(map[string]string{"done": said}, func(w io.Writer) error {
