@@ -94,16 +94,14 @@ func note(text string) string {
 // printClusterStatus is what `cluster status` prints. Partitions that topics do not
 // name are left out.
 func printClusterStatus(w io.Writer, s *cluster.Status, now time.Time) error {
-	fmt.Fprintf(w, "cluster in %s, up for %s, metadata in %s", fromHere(s.Dir), roughly(now.Sub(s.Started)), s.Zookeeper)
-	if s.Store != "" && s.Store != process.Running {
-		fmt.Fprintf(w, " (%s)", s.Store)
-	}
-	fmt.Fprint(w, "\n\n")
+	printHead(w, s, now)
 	if err := printRuled(w, []column{{"BROKER", false}, {"ADDRESS", false}, {"PROCESS", true}, {"STATE", false}, {"LEADS", true}, {"IN SYNC", true}}, brokerRows(s)); err != nil {
 		return err
 	}
-	if s.Mesh != "" {
-		printLinks(w, s, now)
+	if s.Mesh != "" && !isDown(s) {
+		if err := printLinks(w, s, now); err != nil {
+			return err
+		}
 	}
 	if len(s.Partitions) == 0 {
 		_, err := fmt.Fprintln(w, "\n  no partitions to show")
@@ -112,6 +110,25 @@ func printClusterStatus(w io.Writer, s *cluster.Status, now time.Time) error {
 	fmt.Fprintln(w)
 	return printRuled(w, []column{{"PARTITION", false}, {"STRATEGY", false}, {"EPOCH", true}, {"ISR", false}, {"REPLICA", false},
 		{"LEO", true}, {"HW", true}, {"LAG", true}, {"BEHIND", true}}, partitionRows(s))
+}
+
+// isDown says whether nothing of the cluster runs, as `cluster down --keep` leaves it.
+func isDown(s *cluster.Status) bool {
+	return s.Store != process.Running && !slices.ContainsFunc(s.Brokers, func(b cluster.BrokerStatus) bool { return b.State != process.Gone })
+}
+
+// printHead says which cluster it is, and how it is.
+func printHead(w io.Writer, s *cluster.Status, now time.Time) {
+	fmt.Fprintf(w, "cluster in %s, ", fromHere(s.Dir))
+	if isDown(s) {
+		fmt.Fprint(w, "down\n\n")
+		return
+	}
+	fmt.Fprintf(w, "up for %s, metadata in %s", roughly(now.Sub(s.Started)), s.Zookeeper)
+	if s.Store != "" && s.Store != process.Running {
+		fmt.Fprintf(w, " (%s)", s.Store)
+	}
+	fmt.Fprint(w, "\n\n")
 }
 
 func brokerRows(s *cluster.Status) []row {
@@ -142,19 +159,19 @@ func stateWord(s process.State) string {
 }
 
 // printLinks shows the rules of the mesh, a line for each pair.
-func printLinks(w io.Writer, s *cluster.Status, now time.Time) {
+func printLinks(w io.Writer, s *cluster.Status, now time.Time) error {
 	if s.Mesh != process.Running {
-		fmt.Fprintf(w, "\n  the proxies are %s: nothing reaches anybody\n", s.Mesh)
-		return
+		_, err := fmt.Fprintf(w, "\n  the proxies are %s: nothing reaches anybody\n", s.Mesh)
+		return err
 	}
 	if len(s.Faults) == 0 {
-		return
+		return nil
 	}
-	fmt.Fprintln(w, "\n  LINKS")
 	held := map[proxy.Flow]proxy.Rule{}
 	for _, f := range s.Faults {
 		held[f.Flow] = f.Rule
 	}
+	var rows []row
 	for _, f := range s.Faults {
 		arrow, both := "→", false
 		if r, ok := held[f.Flow.Back()]; ok && r == f.Rule {
@@ -163,8 +180,10 @@ func printLinks(w io.Writer, s *cluster.Status, now time.Time) {
 		if both && f.From > f.To {
 			continue // it is told with the other direction
 		}
-		fmt.Fprintf(w, "  %s %s %s  %s, for %s\n", f.From, arrow, f.To, linkWords(f.Rule), roughly(now.Sub(f.Start)))
+		rows = append(rows, row{cells: []string{fmt.Sprintf("%s %s %s", f.From, arrow, f.To), linkWords(f.Rule), roughly(now.Sub(f.Start)) + " ago"}})
 	}
+	fmt.Fprintln(w)
+	return printRuled(w, []column{{"LINK", false}, {"RULE", false}, {"BEGAN", true}}, rows)
 }
 
 func partitionRows(s *cluster.Status) []row {

@@ -73,6 +73,17 @@ func TestStatusTable(t *testing.T) {
 	if got := b.String(); !strings.Contains(got, "no partitions to show") || !strings.Contains(got, "the proxies are gone") {
 		t.Errorf("without partitions and proxies:\n%s", got)
 	}
+	for i := range s.Brokers {
+		s.Brokers[i].State = process.Gone
+	}
+	s.Store = process.Gone
+	b.Reset()
+	if err := printClusterStatus(&b, s, now); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.HasPrefix(got, "cluster in /srv/lab, down\n") || strings.Contains(got, "up for") || strings.Contains(got, "proxies") {
+		t.Errorf("of a cluster that is down:\n%s", got)
+	}
 }
 
 func TestWelcome(t *testing.T) {
