@@ -113,7 +113,9 @@ func coordinatorKilled(t *testing.T, r *rig) {
 	}
 	r.kill(t, found["crew"].NodeID)
 	r.await(t, "the committed offsets", func(ctx context.Context) (string, bool) {
-		offsets, err := r.admin(t).FetchOffsets(ctx, "crew") // a client of its own: one goes on asking the coordinator that it knows
+		client := r.client(t) // of its own: one goes on asking the coordinator that it knows
+		defer client.Close()
+		offsets, err := kadm.NewClient(client).FetchOffsets(ctx, "crew")
 		sum := int64(0)
 		offsets.Each(func(o kadm.OffsetResponse) { sum += o.At })
 		return fmt.Sprintf("%+v, %v", offsets, err), err == nil && sum == 300

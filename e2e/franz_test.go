@@ -46,7 +46,7 @@ func TestFranzRoundTripEveryCodec(t *testing.T) {
 
 func TestFranzAdmin(t *testing.T) {
 	b := startBroker(t)
-	admin := kadmClient(t, b)
+	admin := b.admin()
 	ctx := t.Context()
 	createTopic(t, b, "admin", 2)
 	produceStrings(t, b, "admin", 100)
@@ -110,18 +110,13 @@ func requireTopicConfig(t *testing.T, admin *kadm.Client, topic, name, want stri
 	t.Errorf("%s of %s is not described", name, topic)
 }
 
-func kadmClient(t *testing.T, b *brokerProcess) *kadm.Client {
-	t.Helper()
-	return kadm.NewClient(newKgo(t, b))
-}
-
 func createTopic(t *testing.T, b *brokerProcess, topic string, partitions int32, config ...string) {
 	t.Helper()
 	configs := map[string]*string{}
 	for i := 0; i < len(config); i += 2 {
 		configs[config[i]] = &config[i+1]
 	}
-	if _, err := kadmClient(t, b).CreateTopic(t.Context(), partitions, 1, configs, topic); err != nil {
+	if _, err := b.admin().CreateTopic(t.Context(), partitions, 1, configs, topic); err != nil {
 		t.Fatalf("create topic %s: %v", topic, err)
 	}
 }
@@ -138,6 +133,7 @@ func compressible(i int) *kgo.Record {
 func produceStrings(t *testing.T, b *brokerProcess, topic string, records int, opts ...kgo.Opt) {
 	t.Helper()
 	producer := newKgo(t, b, append(opts, kgo.DefaultProduceTopic(topic))...)
+	defer producer.Close() // some produce in a loop
 	batch := make([]*kgo.Record, records)
 	for i := range batch {
 		batch[i] = compressible(i)

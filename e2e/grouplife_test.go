@@ -80,7 +80,7 @@ func (p *processed) await(t *testing.T, records int) {
 // may be committed only when all before it were.
 func (p *processed) requireNoneSkipped(t *testing.T, b *brokerProcess, group, topic string) (committed int64) {
 	t.Helper()
-	offsets, err := kadmClient(t, b).FetchOffsets(t.Context(), group)
+	offsets, err := b.admin().FetchOffsets(t.Context(), group)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func (l groupLife) play(t *testing.T, b *brokerProcess, name string) {
 	if again := p.again(); again > sent {
 		t.Errorf("of %d records %d were processed again: members begin before what is committed", sent, again)
 	}
-	if list, err := kadmClient(t, b).ListGroups(t.Context()); err != nil || list[name].ProtocolType != "consumer" {
+	if list, err := b.admin().ListGroups(t.Context()); err != nil || list[name].ProtocolType != "consumer" {
 		t.Errorf("the groups are %v, %v, want %s among them", list, err, name)
 	}
 	t.Logf("%d members killed at work, %d records sent, %d processed, %d of them again, %d committed, in %v",

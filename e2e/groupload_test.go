@@ -69,7 +69,7 @@ func TestRebalanceOfFiveHundredMembers(t *testing.T) {
 		})
 	}
 	join(members[leader])
-	admin := kadmClient(t, b)
+	admin := b.admin()
 	eventually(t, "the group rebalances", func() bool {
 		groups, err := admin.DescribeGroups(ctx, members[0].group)
 		return err == nil && groups[members[0].group].State == "PreparingRebalance"

@@ -75,7 +75,7 @@ func loseTail(t *testing.T, partition string) {
 
 func endOf(t *testing.T, b *brokerProcess, topic string) int64 {
 	t.Helper()
-	ends, err := kadmClient(t, b).ListEndOffsets(t.Context(), topic)
+	ends, err := b.admin().ListEndOffsets(t.Context(), topic)
 	must(t, err)
 	o, _ := ends.Lookup(topic, 0)
 	must(t, o.Err)

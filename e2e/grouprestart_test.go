@@ -59,7 +59,7 @@ func groupsOutliveTheBroker(t *testing.T, settings []string) {
 // many and their generation is complete.
 func stableMembers(t *testing.T, b *brokerProcess, group string, members int) (ids []string) {
 	t.Helper()
-	admin := kadmClient(t, b)
+	admin := b.admin()
 	eventually(t, fmt.Sprintf("%s is stable with %d members", group, members), func() bool {
 		groups, err := admin.DescribeGroups(t.Context(), group)
 		return err == nil && groups[group].State == "Stable" && len(groups[group].Members) == members
@@ -83,7 +83,7 @@ func TestCompactedOffsets(t *testing.T) {
 		"log.cleaner.backoff.ms=50", "log.cleaner.min.cleanable.ratio=0.1"}
 	b := startBrokerWith(t, nil, dir, settings...)
 	createTopic(t, b, "orders", 20)
-	admin := kadmClient(t, b)
+	admin := b.admin()
 	offsets := func(round int64) kadm.Offsets {
 		o := kadm.Offsets{}
 		for partition := range int32(20) {
@@ -101,7 +101,7 @@ func TestCompactedOffsets(t *testing.T) {
 	eventually(t, "__consumer_offsets is compacted to a tenth", func() bool { return sizeOf(t, dir, "__consumer_offsets-0") < written/10 })
 	b.Kill(t)
 	b = startBrokerWith(t, nil, dir, settings...)
-	got, err := kadmClient(t, b).FetchOffsets(t.Context(), "keeper")
+	got, err := b.admin().FetchOffsets(t.Context(), "keeper")
 	if err != nil {
 		t.Fatal(err)
 	}

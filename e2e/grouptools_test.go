@@ -82,7 +82,7 @@ func lastLine(s string) string {
 // requireCommitted adds up the group's offsets of a topic.
 func requireCommitted(t *testing.T, b *brokerProcess, group, topic string, want int64) {
 	t.Helper()
-	offsets, err := kadmClient(t, b).FetchOffsets(t.Context(), group)
+	offsets, err := b.admin().FetchOffsets(t.Context(), group)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func requireCommitted(t *testing.T, b *brokerProcess, group, topic string, want 
 // awaitEmpty returns once the coordinator has given up the group's last member.
 func awaitEmpty(t *testing.T, b *brokerProcess, group string) {
 	t.Helper()
-	admin := kadmClient(t, b)
+	admin := b.admin()
 	eventually(t, group+" has no members", func() bool {
 		groups, err := admin.DescribeGroups(t.Context(), group)
 		return err == nil && groups[group].State == "Empty"
@@ -115,7 +115,7 @@ func TestKafkaReadsOffsets(t *testing.T) {
 	now, then := kafkaReleases[0], kafkaReleases[1]
 	t.Run(now.Version, func(t *testing.T) {
 		b := startBroker(t, quickGroups...)
-		writeOffsets(t, b, goMember(t, "franz")(0, b.Bootstrap, "billing", "orders"), kadmClient(t, b))
+		writeOffsets(t, b, goMember(t, "franz")(0, b.Bootstrap, "billing", "orders"), b.admin())
 		p := newProcessed()
 		m := startMember(t, p, now.command(t, "tidemark.Member", b.Bootstrap, "next", "orders", "uniform"))
 		p.await(t, 20)

@@ -25,7 +25,7 @@ func TestStrangersEngineInABroker(t *testing.T) {
 
 	binary = shipped
 	plain := startBroker(t)
-	_, err := kadmClient(t, plain).CreateTopic(t.Context(), 1, 1, map[string]*string{"storage.append.engine": ptr("doubling")}, "own")
+	_, err := plain.admin().CreateTopic(t.Context(), 1, 1, map[string]*string{"storage.append.engine": ptr("doubling")}, "own")
 	if err == nil || !strings.Contains(err.Error(), "INVALID_CONFIG") {
 		t.Errorf("the shipped broker answered %v to an engine it lacks, want INVALID_CONFIG", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -41,12 +42,19 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// patience bounds every wait for something that is to happen; no wait needs a tenth of it
+// on an idle machine.
+const patience = 2 * time.Minute
+
 // brokerProcess is one running `tidemark broker`.
 type brokerProcess struct {
 	Bootstrap string
 	Dir       string // its log directory
-	cmd       *exec.Cmd
-	output    *lockedBuffer
+	// client lives as long as the test that started the broker: whoever asks the broker
+	// something again and again asks over its connections.
+	client *kgo.Client
+	cmd    *exec.Cmd
+	output *lockedBuffer
 }
 
 // startBroker runs a broker with its own data directory until the test ends.
@@ -84,18 +92,18 @@ func startBrokerAt(t *testing.T, address string, wrapper []string, dir string, s
 			t.Logf("the broker said:\n%s", b.output.String())
 		}
 	})
+	b.client = newKgo(t, b)
 	b.awaitReady(t)
 	return b
 }
 
-// awaitReady returns once the broker answers a client.
+// awaitReady returns once the broker answers its client.
 func (b *brokerProcess) awaitReady(t *testing.T) {
 	t.Helper()
-	client := newKgo(t, b)
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		err := client.Ping(ctx)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		err := b.client.Ping(ctx)
 		cancel()
 		if err == nil {
 			return
@@ -106,6 +114,9 @@ func (b *brokerProcess) awaitReady(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
+
+// admin asks over the connections of the broker's client.
+func (b *brokerProcess) admin() *kadm.Client { return kadm.NewClient(b.client) }
 
 // pid is the broker's own process, below the wrapper if there is one.
 func (b *brokerProcess) pid(t *testing.T) int {
