@@ -75,7 +75,7 @@ func TestChaosClusterPreferredLeaders(t *testing.T) {
 			must(t, err)
 			must(t, answer.Error())
 			_, epoch := trial.Leader(cell)
-			must(t, trial.Await(t.Context(), "the preferred leader leads", time.Minute, func() bool {
+			must(t, trial.Await(t.Context(), "the preferred leader leads", patience, func() bool {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
 				_, _ = admin.ElectLeaders(ctx, kadm.ElectPreferredReplica, kadm.TopicsSet{trial.Topic(cell): {0: {}}}) // what counts is who leads
@@ -118,7 +118,7 @@ func TestChaosClusterStoreAway(t *testing.T) {
 	more(t, trial, 0, 1000)
 	office, err := r.Controller(t.Context())
 	must(t, err)
-	must(t, trial.Await(t.Context(), "all know the same controller", time.Minute, func() bool {
+	must(t, trial.Await(t.Context(), "all know the same controller", patience, func() bool {
 		for id := int32(1); id <= 3; id++ {
 			if known, err := r.ControllerOf(t.Context(), id); err != nil || known != office {
 				office, _ = r.Controller(t.Context())

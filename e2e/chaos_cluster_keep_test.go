@@ -49,7 +49,7 @@ func TestChaosClusterZombieLeader(t *testing.T) {
 	}
 	more(t, trial, 0, 1000)
 	must(t, r.Resume(leader))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	must(t, b.Flush(ctx))
 	judge(t, settled(t, trial), keeps, keeps, keeps, keeps)
@@ -128,7 +128,7 @@ func TestChaosClusterZombieController(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	must(t, r.Pause(former))
 	var next int32
-	must(t, trial.Await(t.Context(), "another controller", 6*chaosSession, func() bool {
+	must(t, trial.Await(t.Context(), "another controller", patience, func() bool {
 		next, err = r.Controller(t.Context())
 		return err == nil && next != former
 	}))
@@ -138,7 +138,7 @@ func TestChaosClusterZombieController(t *testing.T) {
 	creating.Wait()
 	judge(t, settled(t, trial), keeps, keeps, keeps)
 	last := "nothing"
-	err = trial.Await(t.Context(), "one controller and whole topics", time.Minute, func() bool {
+	err = trial.Await(t.Context(), "one controller and whole topics", patience, func() bool {
 		s, err := r.Status(t.Context())
 		if err != nil || s.Whole() != nil {
 			last = fmt.Sprint(err, s.Whole())

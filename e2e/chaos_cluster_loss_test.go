@@ -39,14 +39,14 @@ func judge(t *testing.T, verdicts []chaos.Verdict, expect ...bool) {
 func more(t *testing.T, trial *chaos.Trial, cell int, count int64) {
 	t.Helper()
 	from := trial.Acked(cell)
-	must(t, trial.Await(t.Context(), fmt.Sprintf("%d more acknowledgements of cell %d", count, cell), 30*time.Second,
+	must(t, trial.Await(t.Context(), fmt.Sprintf("%d more acknowledgements of cell %d", count, cell), patience,
 		func() bool { return trial.Acked(cell) >= from+count }))
 }
 
 // newLeader waits until somebody else leads a cell.
 func newLeader(t *testing.T, trial *chaos.Trial, cell int, above int32) int32 {
 	t.Helper()
-	leader, _, err := trial.AwaitEpoch(t.Context(), cell, above, 6*chaosSession)
+	leader, _, err := trial.AwaitEpoch(t.Context(), cell, above, patience)
 	must(t, err)
 	return leader
 }

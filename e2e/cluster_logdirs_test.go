@@ -81,7 +81,7 @@ func TestClusterLosesLogDirs(t *testing.T) {
 	s.awaitMore(t, 200)
 	state, err := r.State()
 	must(t, err)
-	for deadline := time.Now().Add(rigPatience); state.Brokers[victim-1].State() != process.Gone; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); state.Brokers[victim-1].State() != process.Gone; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("a broker without a log directory goes on")
 		}

@@ -99,11 +99,8 @@ func (r *rig) client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
 
 func (r *rig) admin(t *testing.T) *kadm.Client { return kadm.NewClient(r.client(t)) }
 
-// rigPatience bounds every wait; no wait needs a tenth of it on an idle machine.
-const rigPatience = 90 * time.Second
-
 func patiently(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), rigPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -111,7 +108,7 @@ func patiently(t *testing.T) context.Context {
 // await polls until holds says so; last is what it saw.
 func (r *rig) await(t *testing.T, what string, holds func(ctx context.Context) (last string, ok bool)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), rigPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		last, ok := holds(ctx)
@@ -121,7 +118,7 @@ func (r *rig) await(t *testing.T, what string, holds func(ctx context.Context) (
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
-			t.Fatalf("%v have passed, and not yet: %s; last seen: %s", rigPatience, what, last)
+			t.Fatalf("%v have passed, and not yet: %s; last seen: %s", patience, what, last)
 		}
 	}
 }

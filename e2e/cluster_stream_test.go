@@ -71,9 +71,9 @@ func (s *stream) answered(_ *kgo.Record, err error) {
 func (s *stream) awaitMore(t *testing.T, more int64) {
 	t.Helper()
 	now := s.acked.Load()
-	for deadline := time.Now().Add(rigPatience); s.acked.Load() < now+more; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); s.acked.Load() < now+more; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: %d records are acknowledged, as %v before; those that failed: %v", s.topic, now, rigPatience, s.errors())
+			t.Fatalf("%s: %d records are acknowledged, as %v before; those that failed: %v", s.topic, now, patience, s.errors())
 		}
 	}
 }

@@ -156,7 +156,7 @@ func readsAll(t *testing.T, c *cluster.Cluster, n int) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.Bootstrap(), ",")...), kgo.ConsumeTopics(clusterTopic))
 	must(t, err)
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for want := 0; want < n; {
 		fetches := client.PollFetches(ctx)

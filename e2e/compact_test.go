@@ -95,7 +95,7 @@ func overwrite(t *testing.T, b *brokerProcess, topic string, records, keys int, 
 // was cleaned beyond offset.
 func awaitCleaned(t *testing.T, b *brokerProcess, offset int64) {
 	t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		cleaned, err := checkpoint.ReadOffsets(vfs.OS{}, filepath.Join(b.Dir, checkpoint.CleanerFile))
 		if err != nil {
@@ -111,7 +111,7 @@ func awaitCleaned(t *testing.T, b *brokerProcess, offset int64) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("cleaned in a minute: %v", cleaned)
+			t.Fatalf("cleaned in %v: %v", patience, cleaned)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -122,7 +122,7 @@ func awaitCleaned(t *testing.T, b *brokerProcess, offset int64) {
 func requireLastValues(t *testing.T, b *brokerProcess, topic string, records, keys int) {
 	t.Helper()
 	consumer := newKgo(t, b, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	last := map[string]*kgo.Record{}
 	read := 0

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -146,7 +145,7 @@ func produceStrings(t *testing.T, b *brokerProcess, topic string, records int, o
 // consumeAll reads until every record number 0..records-1 was seen, each once.
 func consumeAll(t *testing.T, consumer *kgo.Client, records int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	seen := make([]bool, records)
 	for left := records; left > 0; {

@@ -96,12 +96,12 @@ func (p *processed) awaitTimes(t *testing.T, times int, first, end int64) {
 		}
 		return -1
 	}
-	patience := time.After(time.Minute)
+	late := time.After(patience)
 	for missing() >= 0 {
 		select {
 		case <-p.grew:
-		case <-patience:
-			t.Fatalf("offset %d was not processed %d times within a minute", missing(), times)
+		case <-late:
+			t.Fatalf("offset %d was not processed %d times within %v", missing(), times, patience)
 		}
 	}
 }

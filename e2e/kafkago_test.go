@@ -60,7 +60,7 @@ func kafkaGoRead(t *testing.T, b *brokerProcess, topic string, records int) {
 	t.Helper()
 	reader := kafka.NewReader(kafka.ReaderConfig{Brokers: []string{b.Bootstrap}, Topic: topic, Partition: 0, MaxWait: 200 * time.Millisecond})
 	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for i := range records {
 		m, err := reader.ReadMessage(ctx)

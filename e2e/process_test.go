@@ -152,10 +152,10 @@ func (b *brokerProcess) Stop(t *testing.T) {
 		if err != nil {
 			t.Errorf("the broker ended with %v", err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		_ = b.cmd.Process.Kill() // reported below either way
 		<-done
-		t.Error("the broker did not shut down within 30 s of SIGTERM")
+		t.Errorf("the broker did not shut down within %v of SIGTERM", patience)
 	}
 }
 
@@ -181,7 +181,7 @@ func newKgo(t *testing.T, b *brokerProcess, opts ...kgo.Opt) *kgo.Client {
 // run executes a command that must succeed and returns what it printed.
 func run(t *testing.T, stdin string, name string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -228,12 +228,12 @@ func (l *lockedBuffer) String() string {
 	return l.buf.String()
 }
 
-// eventually returns once what is so, which has to be within 30 s.
+// eventually returns once what is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !so(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("30 s have passed, and not yet: %s", what)
+			t.Fatalf("%v have passed, and not yet: %s", patience, what)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func loadOnce(b *brokerProcess, topic string) error {
 		return err
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	value := make([]byte, 1000)
 	for range 10_000 {
@@ -152,7 +152,7 @@ func number(t *testing.T, text, pattern string) int {
 // uncompressed: the compressor alone would be a third of what the broker holds.
 func scrape(t *testing.T, address string) string {
 	t.Helper()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}, Timeout: 10 * time.Second}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}, Timeout: patience}
 	resp, err := client.Get("http://" + address + "/metrics")
 	if err != nil {
 		t.Fatal(err)

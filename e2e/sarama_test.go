@@ -98,8 +98,8 @@ func saramaConsume(t *testing.T, client sarama.Client, topic string, records int
 			if m.Offset != int64(i) || string(m.Value) != saramaValue(i) {
 				t.Fatalf("got offset %d value %q, want offset %d value %q", m.Offset, m.Value, i, saramaValue(i))
 			}
-		case <-time.After(20 * time.Second):
-			t.Fatalf("no record at offset %d within 20 s", i)
+		case <-time.After(patience):
+			t.Fatalf("no record at offset %d within %v", i, patience)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/IBM/sarama"
 )
@@ -63,7 +62,7 @@ func saramaCopies(t *testing.T, b *brokerProcess, prefix string) {
 	c.Consumer.IsolationLevel, c.Consumer.Offsets.Initial, c.Consumer.Offsets.AutoCommit.Enable = sarama.ReadCommitted, sarama.OffsetOldest, false
 	copier := &saramaCopier{prefix: prefix, producer: saramaTransactional(t, b, prefix+"-copier"), turn: make(chan struct{}, 1)}
 	copier.turn <- struct{}{}
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	for copier.copied < copiedByClients-1 {
 		group, err := sarama.NewConsumerGroup([]string{b.Bootstrap}, prefix+"-copiers", c)

@@ -233,7 +233,7 @@ func requireEachOnce(t *testing.T, b *brokerProcess, topic string, n int) {
 	t.Helper()
 	client := newKgo(t, b, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	seen := map[string]int{}
-	end := time.Now().Add(2 * time.Minute)
+	end := time.Now().Add(2 * patience)
 	for time.Now().Before(end) {
 		ctx, cancel := context.WithDeadline(t.Context(), end)
 		client.PollFetches(ctx).EachRecord(func(r *kgo.Record) { seen[string(r.Value)]++ })

@@ -24,7 +24,7 @@ func transactional(t *testing.T, b *brokerProcess, id string, opts ...kgo.Opt) *
 // transact writes values to a topic in one transaction.
 func transact(t *testing.T, client *kgo.Client, topic string, end kgo.TransactionEndTry, values ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := client.BeginTransaction(); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func transact(t *testing.T, client *kgo.Client, topic string, end kgo.Transactio
 func committed(t *testing.T, b *brokerProcess, topic, last string) []string {
 	t.Helper()
 	client := newKgo(t, b, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var values []string
 	for !slices.Contains(values, last) {
@@ -73,7 +73,7 @@ func TestTransactionsOfKgo(t *testing.T) {
 func TestTransactionalProducerIsFenced(t *testing.T) {
 	b := startBroker(t)
 	createTopic(t, b, "txn", 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	zombie := transactional(t, b, "one")
 	if err := zombie.BeginTransaction(); err != nil {
@@ -156,7 +156,7 @@ func TestKafkaTransactionsTool(t *testing.T) {
 	if err := client.BeginTransaction(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := client.ProduceSync(ctx, &kgo.Record{Topic: "txn", Value: []byte("open")}).FirstErr(); err != nil {
 		t.Fatal(err)

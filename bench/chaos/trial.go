@@ -32,7 +32,7 @@ type Trial struct {
 }
 
 // servesWithin bounds what a cluster without faults may take for anything.
-const servesWithin = 30 * time.Second
+const servesWithin = 90 * time.Second
 
 // Begin creates a topic for each cell, led by the broker first, starts the load and
 // waits until each cell has an acknowledgement. The caller ends the trial.
@@ -200,7 +200,7 @@ func (r *Rig) Mend(ctx context.Context) error {
 }
 
 // wholeWithin bounds the time from the end of all faults to replicas that are equal.
-const wholeWithin = 45 * time.Second
+const wholeWithin = 90 * time.Second
 
 // Settle ends all faults, loads for a while longer, lets all that was sent be
 // acknowledged, and waits until every replica has everything.

@@ -156,7 +156,7 @@ func (t *Trial) compare(topic string) (Log, error) {
 }
 
 // readWithin bounds the time without a record while some are still to come.
-const readWithin = 15 * time.Second
+const readWithin = time.Minute
 
 // read hands over everything below end, control batches too.
 func (r *Rig) read(ctx context.Context, topic string, end int64, take func(*kgo.Record)) error {

@@ -60,7 +60,7 @@ type Target struct {
 }
 
 // readyWithin bounds how long a target may take to serve.
-const readyWithin = 20 * time.Second
+const readyWithin = time.Minute
 
 // Start starts the load's target and waits until it serves.
 func Start(ctx context.Context, o Options) (*Target, error) {

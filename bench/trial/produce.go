@@ -71,7 +71,7 @@ func (r *Rig) produce(ctx context.Context, acks string) (*load, error) {
 }
 
 // firstWithin is how long a cell may take for its first acknowledgement.
-const firstWithin = 30 * time.Second
+const firstWithin = 90 * time.Second
 
 // await returns when every cell has had an acknowledgement and phase has passed.
 func (l *load) await(ctx context.Context, phase time.Duration) error {

@@ -12,7 +12,7 @@ import (
 )
 
 // readWithin bounds the time without a record while some are still to come.
-const readWithin = 10 * time.Second
+const readWithin = time.Minute
 
 // Verify reads every cell from its first to its last offset and checks what it
 // read. Batches that the client finds damaged, and offsets that cannot be read, are
