@@ -72,8 +72,9 @@ func saramaMember(ctx context.Context, bootstrap, group, topic string) error {
 	}
 	defer consumer.Close()
 	for ctx.Err() == nil {
-		if err := consumer.Consume(ctx, []string{topic}, saramaClaims{}); err != nil && ctx.Err() == nil {
-			return err
+		if err := consumer.Consume(ctx, []string{topic}, saramaClaims{}); err != nil {
+			fmt.Fprintln(os.Stderr, err) // the broker may be away for longer than the library tries
+			time.Sleep(100 * time.Millisecond)
 		}
 	}
 	return nil
@@ -86,6 +87,8 @@ func (saramaClaims) Setup(sarama.ConsumerGroupSession) error   { return nil }
 func (saramaClaims) Cleanup(sarama.ConsumerGroupSession) error { return nil }
 
 func (saramaClaims) ConsumeClaim(s sarama.ConsumerGroupSession, c sarama.ConsumerGroupClaim) error {
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
 	for {
 		select {
 		case m, ok := <-c.Messages():
@@ -97,6 +100,8 @@ func (saramaClaims) ConsumeClaim(s sarama.ConsumerGroupSession, c sarama.Consume
 			if len(c.Messages()) == 0 {
 				s.Commit()
 			}
+		case <-again.C:
+			s.Commit() // nothing, but where the last one failed
 		case <-s.Context().Done():
 			return nil
 		}

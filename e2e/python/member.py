@@ -45,21 +45,24 @@ def confluent(bootstrap, group, topic, protocol=CLASSIC):
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest",
                          "enable.auto.commit": False, "max.poll.interval.ms": 5000, **protocol})
     consumer.subscribe([topic])
+    uncommitted = False
     while not ended:
-        got = False
         for r in consumer.consume(100, 0.2):
             if r.error() is None:
                 print(r.partition(), r.offset())
-                got = True
+                uncommitted = True
         sys.stdout.flush()
         try:
-            if got:
+            if uncommitted:
                 consumer.commit(asynchronous=False)
+            uncommitted = False
         except KafkaException as e:
-            if e.args[0].code() not in (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID,
-                                        KafkaError.REBALANCE_IN_PROGRESS, KafkaError._NO_OFFSET,
-                                        KafkaError.STALE_MEMBER_EPOCH, KafkaError._ASSIGNMENT_LOST):
-                raise
+            if e.args[0].code() in (KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID,
+                                    KafkaError.REBALANCE_IN_PROGRESS, KafkaError._NO_OFFSET,
+                                    KafkaError.STALE_MEMBER_EPOCH, KafkaError._ASSIGNMENT_LOST):
+                uncommitted = False  # read again by whoever has the partition next
+            else:
+                print(e, file=sys.stderr)  # and tried again
     consumer.close()
 
 
