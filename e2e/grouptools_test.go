@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,9 @@ func kafkaGroupTools(t *testing.T, b *brokerProcess) {
 			wantIn(t, tool("--describe", "--group", group, "--state"), "Empty")
 			requireCommitted(t, b, group, topic, 500)
 
-			member := startMember(t, newProcessed(), k.command(t, "tidemark.Member", b.Bootstrap, group, topic, "RangeAssignor"))
+			command := k.command(t, "tidemark.Member", b.Bootstrap, group, topic, "RangeAssignor")
+			command.Env = append(os.Environ(), sessionEnv+"=20s") // it is there as long as the tool looks
+			member := startMember(t, newProcessed(), command)
 			produceStrings(t, b, topic, 100)
 			member.working(t)
 			wantIn(t, tool("--describe", "--group", group, "--members", "--verbose"), "consumer-"+group, "/127.0.0.1", "0,1")

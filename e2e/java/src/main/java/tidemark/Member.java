@@ -30,7 +30,8 @@ public final class Member {
             p.put("group.remote.assignor", args[3]);
         } else {
             p.put("partition.assignment.strategy", "org.apache.kafka.clients.consumer." + args[3]);
-            p.put("session.timeout.ms", "1000");
+            String session = System.getenv().getOrDefault("TIDEMARK_E2E_SESSION", "1s");
+            p.put("session.timeout.ms", String.valueOf(Duration.parse("PT" + session).toMillis()));
             p.put("heartbeat.interval.ms", "200");
         }
         if (args.length > 4) {
