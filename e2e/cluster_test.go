@@ -35,7 +35,8 @@ func startCluster(t *testing.T, opts ...kgo.Opt) (*cluster.Cluster, *kgo.Client)
 		t.Fatal(err)
 	}
 	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(strings.Split(s.Bootstrap(), ",")...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProduceRequestTimeout(2*time.Second), kgo.RequestTimeoutOverhead(time.Second), kgo.MetadataMinAge(50*time.Millisecond))...)
+		kgo.ProduceRequestTimeout(2*time.Second), kgo.RequestTimeoutOverhead(time.Second), kgo.MetadataMinAge(50*time.Millisecond),
+		kgo.UnknownTopicRetries(100))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +62,16 @@ func partitionOf(t *testing.T, c *cluster.Cluster) (p cluster.PartitionStatus, o
 	return p, slices.ContainsFunc(p.Replicas, func(r cluster.ReplicaStatus) bool { return r.Broker == p.Leader && r.Role == "leader" })
 }
 
+// led is the topic's only partition once its leader answers.
+func led(t *testing.T, c *cluster.Cluster) (p cluster.PartitionStatus) {
+	t.Helper()
+	eventually(t, "the leader answers", func() (ok bool) {
+		p, ok = partitionOf(t, c)
+		return ok
+	})
+	return p
+}
+
 // produceAll produces values with acks=all; each must be acknowledged.
 func produceAll(t *testing.T, client *kgo.Client, from, to int) {
 	t.Helper()
@@ -68,7 +79,7 @@ func produceAll(t *testing.T, client *kgo.Client, from, to int) {
 	for i := from; i < to; i++ {
 		records = append(records, &kgo.Record{Topic: clusterTopic, Value: fmt.Append(nil, i)})
 	}
-	if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+	if err := client.ProduceSync(patiently(t), records...).FirstErr(); err != nil {
 		t.Fatalf("records %d to %d: %v", from, to, err)
 	}
 }
@@ -85,21 +96,21 @@ func TestClusterSurvives(t *testing.T) {
 	eventually(t, "all replicas are in sync", isWhole(t, c))
 	produceAll(t, client, 0, 100)
 
-	before, _ := partitionOf(t, c)
+	before := led(t, c)
 	must(t, c.Kill(before.Leader))
 	eventually(t, "another broker leads after the kill", hasLeft(t, c, before))
 	produceAll(t, client, 100, 200)
 	must(t, c.Restart(t.Context(), before.Leader))
 	eventually(t, "the killed broker is in sync", isWhole(t, c))
 
-	before, _ = partitionOf(t, c)
+	before = led(t, c)
 	isolate(t, c, before.Leader)
 	eventually(t, "another broker leads after the cut", hasLeft(t, c, before))
 	produceAll(t, client, 200, 300)
 	must(t, c.Heal(t.Context()))
 	eventually(t, "the isolated broker is in sync", isWhole(t, c))
 
-	before, _ = partitionOf(t, c)
+	before = led(t, c)
 	must(t, c.Pause(before.Leader))
 	eventually(t, "another broker leads after the pause", hasLeft(t, c, before))
 	produceAll(t, client, 300, 400)
@@ -182,7 +193,7 @@ func TestClusterLeaderAlone(t *testing.T) {
 	c, client := startCluster(t, kgo.DisableIdempotentWrite()) // else the client tries for ever
 	createClusterTopic(t, client)
 	produceAll(t, client, 0, 10)
-	p, _ := partitionOf(t, c)
+	p := led(t, c)
 	for other := int32(1); other <= 3; other++ {
 		if other == p.Leader {
 			continue
