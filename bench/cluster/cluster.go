@@ -157,10 +157,7 @@ func (o *Options) complete() (err error) {
 	if o.Tick == 0 {
 		o.Tick = 500 * time.Millisecond
 	}
-	if o.Brokers < 1 || o.Brokers > MaxBrokers {
-		return fmt.Errorf("cluster of %d brokers: want 1 to %d", o.Brokers, MaxBrokers)
-	}
-	return nil
+	return o.Check()
 }
 
 // ErrNone says that a directory holds no cluster.

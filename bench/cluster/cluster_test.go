@@ -352,6 +352,30 @@ func TestLeftoversAreEnded(t *testing.T) {
 	}
 }
 
+// TestCheck: what cannot be started leaves no directory behind.
+func TestCheck(t *testing.T) {
+	for want, o := range map[string]Options{
+		"cluster of 0 brokers":      {},
+		"want 1 to 100":             {Brokers: 101},
+		"port 65535":                {Brokers: 2, Port: 65535},
+		"port -1":                   {Brokers: 1, Port: -1},
+		"setting broker.id":         {Brokers: 1, Set: []string{"num.partitions=3", "broker.id=7"}},
+		"setting trace.dir":         {Brokers: 1, Trace: true, Set: []string{"trace.dir=there"}},
+		"setting advertised.listen": {Brokers: 1, Proxy: true, Set: []string{"advertised.listeners=PLAINTEXT://127.0.0.1:1"}},
+		`metadata store "lab/one"`:  {Brokers: 1, Zookeeper: "lab/one"},
+	} {
+		o.Dir = filepath.Join(t.TempDir(), "none")
+		if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", o, err, want)
+		}
+		if _, err := os.Stat(o.Dir); err == nil {
+			t.Errorf("%s: there is a directory", want)
+		}
+	}
+	fits := Options{Brokers: 1, Port: 65535, Set: []string{"advertised.listeners=PLAINTEXT://127.0.0.1:1", "trace.dir=there"}, Zookeeper: "a:1,b:2/lab"}
+	must(t, fits.Check())
+}
+
 func TestPortTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

@@ -43,9 +43,6 @@ func (c *Cluster) startStore(ctx context.Context, s *State) error {
 func findStore(servers string) error {
 	var errs []error
 	for server := range strings.SplitSeq(servers, ",") {
-		if _, _, err := net.SplitHostPort(server); err != nil {
-			return fmt.Errorf("metadata store %q: want %s, %s or host:port,host:port with a /path if you like", servers, Embedded, Real)
-		}
 		conn, err := net.Dial("tcp", server)
 		if err == nil {
 			return conn.Close()

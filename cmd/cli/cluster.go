@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,14 @@ func (f *clusterFlags) path() string {
 		return f.dir
 	}
 	return filepath.Join(clustersDir, f.name)
+}
+
+// check refuses a name that is a way to somewhere else.
+func (f *clusterFlags) check() error {
+	if f.dir == "" && (f.name == "" || f.name == "." || f.name == ".." || strings.ContainsRune(f.name, filepath.Separator)) {
+		return Usagef("--name %q: want a plain name; --dir takes a directory", f.name)
+	}
+	return nil
 }
 
 // which are the flags that lead another command to the same cluster.
@@ -86,6 +95,7 @@ command finds the cluster again by its directory, ` + clustersDir + `/NAME.`,
   tidemark cluster kill 2
   tidemark cluster restart 2
   tidemark cluster down`,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return f.check() },
 	}
 	c.PersistentFlags().StringVar(&f.name, "name", localName, "name of the cluster, where there are several")
 	c.PersistentFlags().StringVar(&f.dir, "dir", "", "directory of the cluster, in place of "+clustersDir+"/NAME")

@@ -154,6 +154,12 @@ func TestClusterLines(t *testing.T) {
 		{"cluster up --set replication.strategy=quorom --dir " + dir, ExitUsage, `did you mean "quorum"?`},
 		{"cluster up --set storage.append.engine=mmap --dir " + dir, ExitUsage, `did you mean "mapped"?`},
 		{"cluster up --set min.insync.replicas=two --dir " + dir, ExitUsage, "min.insync.replicas"},
+		{"cluster up --brokers 0 --dir " + dir, ExitUsage, "want 1 to 100"},
+		{"cluster up --port 70000 --dir " + dir, ExitUsage, "of the first broker"},
+		{"cluster up --zookeeper nowhere --dir " + dir, ExitUsage, "host:port"},
+		{"cluster up --set broker.id=7 --dir " + dir, ExitUsage, "the cluster gives each broker its own"},
+		{"cluster status --name a/b", ExitUsage, "--dir takes a directory"},
+		{"cluster down --name ..", ExitUsage, "want a plain name"},
 		{"cluster up --set default.replication.facto=1", ExitUsage, `did you mean "default.replication.factor"?`},
 	} {
 		code, out, errout := runLine(t, strings.Fields(test.line)...)

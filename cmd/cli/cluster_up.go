@@ -47,6 +47,9 @@ and "cluster link" can act on it.`,
 			}
 			o.Dir, o.Outlive = f.path(), !foreground
 			f.asBefore(c, &o)
+			if err := o.Check(); err != nil {
+				return WithCode(ExitUsage, err)
+			}
 			busy := 0
 			if !c.Flags().Changed("port") {
 				if busy = taken(firstPort, o.Brokers); busy != 0 {
