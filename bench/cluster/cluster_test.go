@@ -352,6 +352,23 @@ func TestLeftoversAreEnded(t *testing.T) {
 	}
 }
 
+func TestStateThatCannotBeRead(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"schema":"cluster`:      "is damaged: unexpected end of JSON input; end what still runs",
+		`{"schema":"cluster/v9"}`: "use the one that made it",
+	} {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, stateFile), []byte(text), 0o666))
+		_, opened := Open(dir)
+		_, started := Start(t.Context(), Options{Dir: dir, Brokers: 1})
+		for _, err := range []error{opened, started} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", text, err, want)
+			}
+		}
+	}
+}
+
 // TestCheck: what cannot be started leaves no directory behind.
 func TestCheck(t *testing.T) {
 	for want, o := range map[string]Options{

@@ -149,7 +149,8 @@ func (s *State) Bootstrap() string {
 
 // State reads the cluster's state.
 func (c *Cluster) State() (*State, error) {
-	data, err := os.ReadFile(filepath.Join(c.dir, stateFile))
+	path := filepath.Join(c.dir, stateFile)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w in %s", ErrNone, c.dir)
 	}
@@ -158,10 +159,10 @@ func (c *Cluster) State() (*State, error) {
 	}
 	s := &State{}
 	if err := json.Unmarshal(data, s); err != nil {
-		return nil, fmt.Errorf("cluster: %s: %w", filepath.Join(c.dir, stateFile), err)
+		return nil, fmt.Errorf("cluster: %s is damaged: %w; end what still runs of the cluster (the files %s say which processes) and delete %s", path, err, filepath.Join(c.dir, "*", pidFile), c.dir)
 	}
 	if s.Schema != schema {
-		return nil, fmt.Errorf("cluster: %s is %q, this program knows %q", filepath.Join(c.dir, stateFile), s.Schema, schema)
+		return nil, fmt.Errorf("cluster: %s is %q, this program knows %q; use the one that made it", path, s.Schema, schema)
 	}
 	return s, nil
 }
