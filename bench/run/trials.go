@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"tidemark/bench/result"
@@ -30,7 +31,7 @@ func planTrials(s *workload.Spec) *result.PlanTrials {
 // trialBytes is about what one trial writes.
 func trialBytes(s *workload.Spec) int64 {
 	t := s.Trials.Resolved()
-	return int64(t.PerSecond*t.Most.Seconds()) * int64(t.RecordBytes) * int64(len(t.Experiment.Cells()))
+	return int64(t.PerSecond*t.Most.Seconds()) * int64(t.RecordBytes) * int64(len(t.Cells()))
 }
 
 // trials does the suite's trials, one after the other. A trial without an outcome
@@ -77,17 +78,19 @@ func (v *invocation) trial(number int, seed uint64, t workload.ResolvedTrials) (
 	if err != nil {
 		return nil, err
 	}
-	cells := t.Experiment.Cells()
+	cells := t.Cells()
 	o := trial.Options{Executable: v.Executable, Dir: dir, Broker: cells[0].Load.Broker, Seed: seed, Fault: t.Fault,
 		RecordBytes: t.RecordBytes, PerSecond: t.PerSecond, LeastLoad: t.Least, MostLoad: t.Most}
-	for i, e := 0, v.planned(t.Experiment); i < len(cells); i++ {
-		o.Cells = append(o.Cells, trial.Cell{ID: cells[i].ID, Label: e.NameOf(e.Cells[i]), Topic: cells[i].Load.Topic})
+	e := v.planned(t.Experiment)
+	for _, c := range cells {
+		planned := e.Cells[slices.IndexFunc(e.Cells, func(p result.PlanCell) bool { return p.ID == c.ID })]
+		o.Cells = append(o.Cells, trial.Cell{ID: c.ID, Label: e.NameOf(planned), Topic: c.Load.Topic})
 	}
 	out, err := trial.Run(context.WithoutCancel(v.ctx), number, o)
 	return out, errors.Join(err, remove())
 }
 
-// planned is the plan of an experiment; its cells are in the experiment's order.
+// planned is the plan of an experiment; it has every cell.
 func (v *invocation) planned(e *workload.Experiment) *result.PlanExperiment {
 	for i := range v.plan.Experiments {
 		if p := &v.plan.Experiments[i]; p.Name == e.Name.Value {

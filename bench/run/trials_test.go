@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ experiments:
   - name: cells
     workload: {target: process}
     matrix:
+      aa: true # runs again; no trial needs the base twice
       design: full
       axes:
         storage.flush: [os, group]
@@ -81,6 +83,9 @@ func TestPlanHoldsTrials(t *testing.T) {
 	p, _ := Plan(spec, nil, nil)
 	if p.Trials == nil || p.Trials.Of != "cells" || p.Trials.Count != 3 || p.Trials.Fault != result.PowerCut || p.Trials.RecordsPerS != 500 {
 		t.Errorf("trials of the plan: %+v", p.Trials)
+	}
+	if cells := spec.Trials.Resolved().Cells(); len(cells) != 4 || slices.ContainsFunc(cells, func(c workload.Cell) bool { return c.AA }) {
+		t.Errorf("%d cells meet the faults, want four and no double", len(cells))
 	}
 	spec.Trials = nil
 	if without, _ := Plan(spec, nil, nil); without.Trials != nil || without.Totals.Seconds >= p.Totals.Seconds || without.Totals.BytesWritten >= p.Totals.BytesWritten {

@@ -61,6 +61,9 @@ func Durability(e result.PlanExperiment, p result.PlanTrials, trials []result.Tr
 	}
 	d.Done = len(seen)
 	for _, c := range e.Cells {
+		if c.AA {
+			continue // its loss would be the base's
+		}
 		keeps := fault == result.ProcessKill || Keeps(c.Config)
 		d.Cells = append(d.Cells, cellLoss(c, e.NameOf(c), keeps, byCell[c.ID]))
 	}

@@ -1,10 +1,12 @@
 package suites
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/bench/result"
 	"tidemark/bench/workload"
 )
 
@@ -28,5 +30,35 @@ func TestEverySuiteParses(t *testing.T) {
 	}
 	if _, err := Read("nosuch"); err == nil {
 		t.Error("a suite that is not there was read")
+	}
+}
+
+// TestEveryVerdictHasAFloor: a suite that compares cells runs a base of the same kind
+// twice. Smoke has too few runs for a verdict, and points of a curve are not compared.
+func TestEveryVerdictHasAFloor(t *testing.T) {
+	for _, name := range Names() {
+		text, err := Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := workload.Parse(text)
+		if err != nil || name == "smoke" {
+			continue // TestEverySuiteParses tells
+		}
+		compared, floors := map[result.Kind]string{}, map[result.Kind]bool{}
+		for i := range s.Experiments {
+			e := &s.Experiments[i]
+			cells := e.Cells()
+			curve := slices.ContainsFunc(e.ResolvedAxes(), func(a result.Axis) bool { return a.Name == "rate" && len(a.Values) > 1 })
+			if len(cells) > 1 && !curve {
+				compared[e.Kind()] = e.Name.Value
+			}
+			floors[e.Kind()] = floors[e.Kind()] || slices.ContainsFunc(cells, func(c workload.Cell) bool { return c.AA })
+		}
+		for kind, experiment := range compared {
+			if !floors[kind] {
+				t.Errorf("suite %s compares cells of kind %s (%s) and runs none of their bases twice", name, kind, experiment)
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,6 +51,12 @@ type ResolvedTrials struct {
 	PerSecond   float64
 	Least, Most time.Duration
 	RecordBytes int
+}
+
+// Cells are those that meet the faults: all but the base's double, whose loss is the
+// base's.
+func (t ResolvedTrials) Cells() []Cell {
+	return slices.DeleteFunc(slices.Clone(t.Experiment.Cells()), func(c Cell) bool { return c.AA })
 }
 
 // Resolved is the checked section.
