@@ -58,6 +58,8 @@ func commitsBeyondTheEnd(t *testing.T, member func(n int, bootstrap, group, topi
 	}
 	produceStrings(t, b, "work", 50)
 	p.awaitTimes(t, 2, end, end+50)
+	// A member that joins anew goes on from the old commit once the log is as long again.
+	eventually(t, "what was read again is committed", func() bool { return p.requireNoneSkipped(t, b, "g", "work") == end+50 })
 	produceStrings(t, b, "work", 100)
 	p.awaitTimes(t, 2, end+50, 300)
 	p.awaitTimes(t, 1, 300, end+150)

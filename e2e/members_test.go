@@ -89,13 +89,17 @@ func (saramaClaims) Cleanup(sarama.ConsumerGroupSession) error { return nil }
 func (saramaClaims) ConsumeClaim(s sarama.ConsumerGroupSession, c sarama.ConsumerGroupClaim) error {
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
-	for {
+	for first := true; ; {
 		select {
 		case m, ok := <-c.Messages():
 			if !ok {
 				return nil
 			}
 			fmt.Println(m.Partition, m.Offset)
+			if first { // it may be before what is committed, and marks alone never go back
+				s.ResetOffset(m.Topic, m.Partition, m.Offset, "")
+			}
+			first = false
 			s.MarkMessage(m, "")
 			if len(c.Messages()) == 0 {
 				s.Commit()
