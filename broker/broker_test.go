@@ -139,7 +139,7 @@ func produce(t *testing.T, address string, from, to int) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var records []*kgo.Record
 	for i := from; i < to; i++ {
@@ -158,7 +158,7 @@ func consume(t *testing.T, address string, n int) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for next := 0; next < n; {
 		fetches := client.PollFetches(ctx)
@@ -273,7 +273,7 @@ type holding struct{ goroutines, descriptors int }
 // held waits until every connection is gone and the counts stand still.
 func held(t *testing.T, b *Broker) holding {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	var last holding
 	for same := 0; same < 20; same++ {
 		fds, err := os.ReadDir("/proc/self/fd")
@@ -371,7 +371,7 @@ func TestStartThatFailsSaysWhatToDo(t *testing.T) {
 					t.Errorf("error %q: want %q in it", err, w)
 				}
 			}
-			deadline := time.Now().Add(10 * time.Second)
+			deadline := time.Now().Add(patience)
 			for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
 				time.Sleep(5 * time.Millisecond) // closed connections' goroutines end on their own
 			}

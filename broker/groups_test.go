@@ -49,7 +49,7 @@ func groupsAcrossRestart(t *testing.T, storage string) {
 
 	b = start(t, cfg)
 	admin := kadm.NewClient(groupClient(t, b))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	offsets, err := admin.FetchOffsets(ctx, "g")
 	if err != nil {

@@ -119,7 +119,7 @@ func (c *testCluster) requireEachOnce(topic string, n int) {
 	c.t.Helper()
 	client := c.client(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	seen := map[string]int{}
-	end := time.Now().Add(60 * time.Second)
+	end := time.Now().Add(patience)
 	for time.Now().Before(end) {
 		ctx, cancel := context.WithDeadline(c.t.Context(), end)
 		client.PollFetches(ctx).EachRecord(func(r *kgo.Record) { seen[string(r.Value)]++ })

@@ -10,7 +10,7 @@ import (
 // awaitState polls: signals take effect when the kernel comes to it.
 func awaitState(t *testing.T, id ID, want State) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); id.State() != want; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); id.State() != want; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("process %d is %s, want %s", id.Pid, id.State(), want)
 		}

@@ -65,7 +65,7 @@ func TestTurns(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("a turn's writes (-want +got):\n%s", diff)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("nothing is written")
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // fakeBroker takes connections on loopback and lets a test decide what becomes
 // of each request.

@@ -337,7 +337,7 @@ func TestMarkersOneAfterAnother(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("who wakes the first marker waits for itself")
 		}
 	}

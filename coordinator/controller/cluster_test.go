@@ -144,7 +144,7 @@ func connectFor(t testing.TB, addr string, session time.Duration) *znode.Client 
 // await polls until holds is true; why says what is missing.
 func await(t testing.TB, holds func() (ok bool, why string)) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		ok, why := holds()
 		if ok {

@@ -205,7 +205,7 @@ func wait[T any](t *testing.T, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("nothing comes")
 		panic("unreachable")
 	}

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -91,7 +90,7 @@ var varying = regexp.MustCompile(`(?m)^(cZxid|mZxid|pZxid|ctime|mtime|ephemeralO
 func typeInto(t *testing.T, addr string) string {
 	t.Helper()
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, zkCli, "-server", addr)
 	cmd.Env = append(os.Environ(), "ZOO_LOG_DIR="+dir, "CLIENT_JVMFLAGS=-Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

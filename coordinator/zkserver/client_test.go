@@ -45,7 +45,7 @@ func awaitEvent(t *testing.T, events <-chan zk.Event, want zk.EventType) {
 		if ev.Type != want {
 			t.Errorf("event %v, want %v", ev.Type, want)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Errorf("no event, want %v", want)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // kazooPython has the kazoo package; kazooHint makes it.
@@ -26,7 +25,7 @@ func TestKazoo(t *testing.T) {
 	}
 	eachServer(t, func(t *testing.T, addr string) {
 		defer clearNodes(t, addr)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		out, err := exec.CommandContext(ctx, kazooPython, filepath.Join("testdata", "kazoo_recipes.py"), addr).CombinedOutput()
 		if err != nil || !strings.HasSuffix(string(out), "done\n") {

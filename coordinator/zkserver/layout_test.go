@@ -83,7 +83,7 @@ func (b *countingBroker) await(ctx context.Context, led, stopped int) error {
 func TestKafkaLayout(t *testing.T) {
 	eachServer(t, func(t *testing.T, addr string) {
 		defer clearNodes(t, addr)
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		connect := func() *znode.Client {
 			c, err := znode.Connect(ctx, znode.Options{Servers: []string{addr}, Chroot: "/kafka/lab", SessionTimeout: 6 * time.Second})

@@ -180,7 +180,7 @@ func launchZooKeeper() (addr string, stop func(), err error) {
 // awaitServer asks until the server says that it serves; it says imok earlier.
 func awaitServer(addr string) error {
 	var last error
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		answer, err := fourLetterWord(addr, "srvr")
 		if err == nil && strings.Contains(answer, "Mode: standalone") {
 			return nil

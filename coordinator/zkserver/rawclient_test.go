@@ -79,7 +79,7 @@ func (c *rawClient) sendFrame(body []byte) {
 }
 
 func (c *rawClient) readFrame() ([]byte, error) {
-	if err := c.conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return nil, err
 	}
 	var head [4]byte

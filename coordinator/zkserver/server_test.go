@@ -202,7 +202,7 @@ func TestBadInput(t *testing.T) {
 		if _, err := conn.Write([]byte(bytes)); err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 			t.Fatal(err)
 		}
 		if answer, err := io.ReadAll(conn); isTimeout(err) || len(answer) > 0 {

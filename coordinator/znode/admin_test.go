@@ -257,7 +257,7 @@ func TestLeaseNeedsNews(t *testing.T) {
 	if c.Lease() != l {
 		t.Error("there are two leases")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	poll := func(want bool) {
 		for l.Holds() != want {
@@ -281,7 +281,7 @@ func TestLeaseOfTheGrantedSession(t *testing.T) {
 	asked := time.Hour
 	c := connect(t, s, Options{SessionTimeout: asked})
 	l := c.Lease()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for !l.Holds() {
 		if ctx.Err() != nil {

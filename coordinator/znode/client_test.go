@@ -30,8 +30,11 @@ func startServer(t testing.TB) *zkserver.Server {
 	return s
 }
 
+// patience bounds what a test waits for; only what is broken takes so long.
+const patience = 2 * time.Minute
+
 func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -231,7 +231,7 @@ func awaitSession(t *testing.T, c *Client, old int64) {
 		}
 		select {
 		case <-changed:
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("no new session")
 		}
 	}

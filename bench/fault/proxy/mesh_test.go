@@ -95,7 +95,7 @@ func (r *rig) pair() (opener, target *net.TCPConn) {
 	return opener, r.accept()
 }
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 func (r *rig) accept() *net.TCPConn {
 	r.t.Helper()
