@@ -46,11 +46,13 @@ func subjectsOf(e *dataset.Experiment) []subject {
 	return all
 }
 
-// judged is one comparison with the name of its cell.
+// judged is one comparison of a cell.
 type judged struct {
-	name     string
-	p        result.Pair
-	outliers []dataset.Outlier
+	name string
+	c    *dataset.Cell
+	p    result.Pair
+	// beside says of the cell what has to stand beside the verdict.
+	beside []string
 }
 
 // conclude says what the intervals allow, and nothing else: every comparison is
@@ -75,19 +77,20 @@ func concludeOn(e *dataset.Experiment, s subject, first string, some func(*datas
 	most := 0
 	for _, c := range ordered(e) {
 		if p, ok := c.Pair(s.m); ok && !again(e, c) && some(c) {
-			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), p, c.Outliers(s.m)})
+			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), c, p, noted(outlying(c.Outliers(s.m)), uneven(e, c, s.m))})
 			most = max(most, p.N)
 		}
 	}
 	var out []Statement
 	say := func(kind result.Verdict, format, what string) {
 		if what != "" {
-			out = append(out, Statement{heading(e), fmt.Sprintf("%s, paired, %d %s", s.noun, most, plural(most, "block")), string(kind), opened(first, fmt.Sprintf(format, what))})
+			said := opened(first, fmt.Sprintf(format, what)) + behind(e, s.m, by[kind])
+			out = append(out, Statement{heading(e), fmt.Sprintf("%s, paired, %d %s", s.noun, most, plural(most, "block")), string(kind), said})
 		}
 	}
 	say(result.Faster, capital(better(s.m.Name, result.Faster))+" than the base: %s.", effects(by[result.Faster], most))
 	say(result.Slower, capital(better(s.m.Name, result.Slower))+" than the base: %s.", effects(by[result.Slower], most))
-	say(result.Equivalent, "Equivalent to the base within ±5"+nbsp+"%%: %s.", names(by[result.Equivalent]))
+	say(result.Equivalent, "Equivalent to the base within ±5"+nbsp+"%%: %s.", names(e, s.m, by[result.Equivalent]))
 	return out
 }
 
@@ -110,28 +113,30 @@ func effects(some []judged, most int) string {
 		if j.p.N != most {
 			n = fmt.Sprintf(", n = %d", j.p.N)
 		}
-		n += outlying(j.outliers)
-		parts[i] = fmt.Sprintf("%s %s (%s%s)", j.name, change(j.p.Ratio.Median), changes(j.p.Ratio), n)
+		parts[i] = fmt.Sprintf("%s %s (%s)", j.name, change(j.p.Ratio.Median), strings.Join(append([]string{changes(j.p.Ratio) + n}, j.beside...), "; "))
 	}
 	return list(parts)
 }
 
 // outlying names the blocks in which a cell's run lay far from its others.
-func outlying(some []dataset.Outlier) string {
+func outlying(some []dataset.Outlier) []string {
 	if len(some) == 0 {
-		return ""
+		return nil
 	}
 	blocks := make([]string, len(some))
 	for i, o := range some {
 		blocks[i] = fmt.Sprint(o.Block)
 	}
-	return fmt.Sprintf("; %s in %s %s", plural(len(some), "outlier"), plural(len(some), "block"), list(blocks))
+	return []string{fmt.Sprintf("%s in %s %s", plural(len(some), "outlier"), plural(len(some), "block"), list(blocks))}
 }
 
-func names(some []judged) string {
+func names(e *dataset.Experiment, m dataset.Metric, some []judged) string {
 	parts := make([]string, len(some))
 	for i, j := range some {
 		parts[i] = j.name
+		if said := uneven(e, j.c, m); said != "" {
+			parts[i] += " (" + said + ")"
+		}
 	}
 	return list(parts)
 }
@@ -238,14 +243,8 @@ func unlevel(v *view) string {
 	var cells []string
 	for _, e := range v.experiments(saturating) {
 		for _, c := range ordered(e) {
-			n := 0
-			for _, r := range c.Usable {
-				of++
-				if r.WarmUp == "not_converged" {
-					n++
-				}
-			}
-			runs += n
+			n := unlevelRuns(e, c)
+			runs, of = runs+n, of+len(c.Usable)
 			if 2*n > len(c.Usable) {
 				cells = append(cells, e.Name+" "+cellLabel(e, c))
 			}
@@ -269,7 +268,7 @@ func falseFindings(v *view) []judged {
 			for _, s := range subjectsOf(e) {
 				p, ok := c.Pair(s.m)
 				if ok && again(e, c) && (p.Verdict == result.Faster || p.Verdict == result.Slower) {
-					out = append(out, judged{fmt.Sprintf("%s, %s: %q", e.Name, s.noun, c.Label), p, nil})
+					out = append(out, judged{fmt.Sprintf("%s, %s: %q", e.Name, s.noun, c.Label), c, p, nil})
 				}
 			}
 		}

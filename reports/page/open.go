@@ -92,8 +92,8 @@ func openTable(v *view) Table {
 			continue
 		}
 		why := word(withheldWords(o.p))
-		if out := outlying(o.c.Outliers(o.s.m)); out != "" {
-			why = why.small(strings.TrimPrefix(out, "; "))
+		if beside := noted(outlying(o.c.Outliers(o.s.m)), uneven(o.e, o.c, o.s.m)); len(beside) > 0 {
+			why = why.small(strings.Join(beside, "; "))
 		}
 		t.add("", word(o.e.Name), name, word(o.s.noun), word(change(o.p.Ratio.Median)).small(changes(o.p.Ratio)), number(float64(o.p.N), fmt.Sprint(o.p.N)), why, word(needWords(o.p)))
 	}

@@ -181,8 +181,8 @@ func burstLead(exps []*dataset.Experiment) string {
 // that they show none.
 func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string {
 	type effect struct {
-		name string
-		p    result.Pair
+		name, beside string
+		p            result.Pair
 	}
 	var shown []effect
 	compared, few := 0, 0
@@ -202,7 +202,11 @@ func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string 
 				if len(exps) > 1 {
 					name += " in " + e.Name
 				}
-				shown = append(shown, effect{name, p})
+				beside := ""
+				if n := uneven(e, c, m); n != "" {
+					beside = "; " + n
+				}
+				shown = append(shown, effect{name, beside, p})
 			case result.TooFew:
 				few++
 			}
@@ -224,5 +228,5 @@ func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string 
 	if len(shown) == 1 {
 		of = "the only difference shown is"
 	}
-	return fmt.Sprintf("%s: %s %s, %s (paired by block)", name, of, best.name, verdict(m.Name, best.p))
+	return fmt.Sprintf("%s: %s %s, %s (paired by block%s)", name, of, best.name, verdict(m.Name, best.p), best.beside)
 }
