@@ -77,6 +77,10 @@ func TestReplicationPanel(t *testing.T) {
 	if !strings.HasPrefix(r.Sections[0].Headline, p.Title) {
 		t.Errorf("headline %q does not begin with %q", r.Sections[0].Headline, p.Title)
 	}
+	var text strings.Builder
+	if err := r.Markdown(&text); err != nil || !strings.Contains(text.String(), "\n- *Replication.* One slow follower leaves") {
+		t.Errorf("the sentence on the whole suite has no name in the text (%v)", err)
+	}
 	for _, f := range p.Figures {
 		if f.Error != "" || f.SVG == "" {
 			t.Errorf("figure %s: %s", f.Heading, f.Error)

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -79,10 +80,7 @@ func blocks(all []Statement) []block {
 			out = append(out, block{Heading: s.Experiment})
 		}
 		b := &out[i]
-		subject := capital(s.Subject)
-		if subject == "" {
-			subject = tag(s.Kind)
-		}
+		subject := s.on()
 		if n := len(b.Topics); n == 0 || b.Topics[n-1].Subject != subject {
 			b.Topics = append(b.Topics, topic{Subject: subject})
 		}
@@ -91,6 +89,9 @@ func blocks(all []Statement) []block {
 	}
 	return out
 }
+
+// on is what a statement is on: its subject, or the word that stands beside it.
+func (s Statement) on() string { return cmp.Or(capital(s.Subject), tag(s.Kind)) }
 
 // tag is the word beside a statement.
 func tag(kind string) string {

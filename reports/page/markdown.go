@@ -47,8 +47,8 @@ func markSection(b *strings.Builder, s Section) {
 	}
 	b.WriteString("\n### Conclusion\n\n")
 	for _, c := range s.Conclusion {
-		where := tag(c.Kind)
-		if c.Subject != "" {
+		where := c.on()
+		if c.Experiment != "" {
 			where = c.Experiment + ", " + c.Subject
 		}
 		fmt.Fprintf(b, "- *%s.* %s\n", where, c.Text)
