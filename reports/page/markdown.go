@@ -89,6 +89,10 @@ func markPanel(b *strings.Builder, p Panel) {
 			fmt.Fprintf(b, "%s: %d rows, see report.html.\n\n", t.Name, len(t.Rows))
 			continue
 		}
-		fmt.Fprintf(b, "%s\n\n%s\n", t.Name, t.Markdown())
+		fmt.Fprintf(b, "%s\n\n", t.Name)
+		if t.About != "" {
+			fmt.Fprintf(b, "%s\n\n", t.About)
+		}
+		fmt.Fprintf(b, "%s\n", t.Markdown())
 	}
 }
