@@ -28,7 +28,11 @@ func timeline(v *view) (Panel, error) {
 			return p, err
 		}
 		p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
-		p.Notes = append(p.Notes, deletions(e)...)
+		slow, err := v.slowSeconds(e)
+		if err != nil {
+			return p, err
+		}
+		p.Notes = append(append(p.Notes, slow...), deletions(e)...)
 		for _, c := range ordered(e) {
 			if courses := v.courses(c); p.Title == "" && len(courses) > 0 {
 				p.Title = capital(cellName(e, c)) + ": " + courseWords(courses)
