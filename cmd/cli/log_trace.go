@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -108,8 +109,12 @@ func printTraces(to io.Writer, asJSON bool, paths []string, filter traceFilter) 
 	if flushed := out.Flush(); err == nil {
 		err = flushed
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	var bad *trace.LineError
+	switch {
+	case errors.As(err, &bad):
 		return WithCode(ExitInvalid, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w; brokers write traces that are started with --trace", err)
 	}
 	return err
 }

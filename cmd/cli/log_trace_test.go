@@ -48,3 +48,20 @@ func TestLogTrace(t *testing.T) {
 		t.Errorf("exit code %d, got %s; want %d and the file's name", code, errs, ExitInvalid)
 	}
 }
+
+// TestLogTraceWithoutTraces: where there is nothing to judge, nothing is invalid.
+func TestLogTraceWithoutTraces(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "none")} {
+		code, _, errs := runLine(t, "log", "trace", path)
+		if code != ExitFailed || !strings.Contains(errs, path) || !strings.Contains(errs, "with --trace") {
+			t.Errorf("exit code %d, got %s; want %d, the path and who writes traces", code, errs, ExitFailed)
+		}
+	}
+	if err := trace.Add(dir, 1, time.Second, trace.Event{Kind: trace.Fault, Phase: "begin", What: "kill"}); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := runLine(t, "log", "trace", dir, "--jsonl", filepath.Join(dir, "no", "such.jsonl")); code != ExitFailed || strings.Contains(errs, "--trace") {
+		t.Errorf("where the file cannot be made: exit code %d, got %s", code, errs)
+	}
+}

@@ -125,8 +125,17 @@ func optional(k Kind, f field) bool {
 // that is none must not fill the memory.
 const maxLine = 1 << 20
 
+// LineError says which line of a trace is none, and why.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *LineError) Unwrap() error { return e.Err }
+
 // Read calls each for every event of a trace.jsonl, in order, until it returns
-// an error; that one is returned. The event's slices are the callee's. A last line
+// an error; that one is returned. A line that is no event is a LineError. The event's slices are the callee's. A last line
 // without its end is one that was being written when the writer died, and is
 // skipped.
 func Read(r io.Reader, each func(Event) error) error { return read(r, Decode, each) }
@@ -139,14 +148,16 @@ func read(r io.Reader, decode func([]byte) (Event, error), each func(Event) erro
 		switch {
 		case err == io.EOF:
 			return nil
+		case err == errLongLine:
+			return &LineError{n, err}
 		case err != nil:
-			return fmt.Errorf("line %d: %w", n, err)
+			return err
 		case len(data) == 0:
 			continue
 		}
 		e, err := decode(data)
 		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+			return &LineError{n, err}
 		}
 		if err := each(e); err != nil {
 			return err
