@@ -166,32 +166,17 @@ func fromMetadata(d *kadm.PartitionDetail) cluster.PartitionStatus {
 
 // watchCluster shows the status until ctx ends. On a terminal it stays in place.
 func watchCluster(ctx context.Context, app *App, interval time.Duration, look func() (*cluster.Status, error)) error {
-	if interval <= 0 {
-		return Usagef("--interval %s: want more than nothing", interval)
-	}
-	ticks := time.NewTicker(interval)
-	defer ticks.Stop()
 	inPlace := onTerminal(app.Out)
 	if inPlace && !app.JSON {
 		fmt.Fprint(app.Out, "\x1b[2J")
 	}
-	for {
+	return every(ctx, interval, func() error {
 		s, err := look()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err == nil {
-			err = showStatus(app, s, inPlace)
-		}
-		if err != nil {
+		if err != nil || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticks.C:
-		}
-	}
+		return showStatus(app, s, inPlace)
+	})
 }
 
 // watched is a line of `cluster status --watch --json`.

@@ -15,8 +15,7 @@ import (
 	"tidemark/bench/process"
 )
 
-// printClusterStatus is what `cluster status` prints. Partitions that topics do not
-// name are left out.
+// printClusterStatus is what `cluster status` prints.
 func printClusterStatus(w io.Writer, s *cluster.Status, now time.Time) error {
 	printHead(w, s, now)
 	if err := printRuled(w, []column{{"BROKER", false}, {"ADDRESS", false}, {"PROCESS", true}, {"STATE", false}, {"LEADS", true}, {"IN SYNC", true}}, brokerRows(s)); err != nil {

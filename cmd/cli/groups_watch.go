@@ -16,11 +16,6 @@ import (
 
 // watchGroups prints a line for each change of a group until ctx ends.
 func watchGroups(ctx context.Context, app *App, client *kgo.Client, names []string, interval time.Duration) error {
-	if interval <= 0 {
-		return Usagef("--interval %s: want more than nothing", interval)
-	}
-	ticks := time.NewTicker(interval)
-	defer ticks.Stop()
 	w := &groupWatch{app: app, last: map[string]string{}, describe: func(name string) (describedGroup, error) {
 		groups, err := describeGroups(ctx, client, []string{name})
 		if err != nil {
@@ -28,18 +23,14 @@ func watchGroups(ctx context.Context, app *App, client *kgo.Client, names []stri
 		}
 		return groups[0], nil
 	}}
-	for {
+	return every(ctx, interval, func() error {
 		for _, name := range names {
-			if err := w.look(name); err != nil && ctx.Err() == nil {
+			if err := w.look(name); err != nil {
 				return err
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticks.C:
-		}
-	}
+		return nil
+	})
 }
 
 // groupWatch knows what was printed last of each group.
