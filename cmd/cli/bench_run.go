@@ -51,19 +51,8 @@ when what the trials of a suite show is not what it has to be.`,
 			if printed := app.Print(summary, func(w io.Writer) error { return printSummary(w, summary) }); printed != nil {
 				return errors.Join(err, printed)
 			}
-			if err == nil && summary.Failed+summary.Invalid > 0 {
-				err = WithCode(ExitInvalid, fmt.Errorf("%d runs failed and %d are invalid", summary.Failed, summary.Invalid))
-			}
-			if err == nil && summary.Durability != nil {
-				if ok, why := stats.GatesHold(summary.Durability); !ok {
-					err = WithCode(ExitFailed, fmt.Errorf("a gate failed: %s", why))
-				}
-			}
-			if err == nil && summary.Interrupted {
-				err = fmt.Errorf("stopped after %d of %d runs", summary.Done, summary.Planned)
-				if d := summary.Durability; d != nil {
-					err = fmt.Errorf("%w and %d of %d trials", err, d.Done, d.Planned)
-				}
+			if err == nil {
+				err = outcomeOf(summary)
 			}
 			return err
 		},
@@ -73,4 +62,24 @@ when what the trials of a suite show is not what it has to be.`,
 	c.Flags().BoolVar(&f.noCalib, "no-calibration", false, "do not measure the machine's limits first")
 	c.Flags().BoolVar(&f.noReport, "no-report", false, "do not write report.html")
 	return c
+}
+
+// outcomeOf is an error where a suite did not end as it should have.
+func outcomeOf(s *run.Summary) error {
+	if s.Failed+s.Invalid > 0 {
+		return WithCode(ExitInvalid, fmt.Errorf("%d runs failed and %d are invalid", s.Failed, s.Invalid))
+	}
+	if s.Durability != nil {
+		if ok, why := stats.GatesHold(s.Durability); !ok {
+			return WithCode(ExitFailed, fmt.Errorf("a gate failed: %s", why))
+		}
+	}
+	if !s.Interrupted {
+		return nil
+	}
+	err := fmt.Errorf("stopped after %d of %d runs", s.Done, s.Planned)
+	if d := s.Durability; d != nil {
+		err = fmt.Errorf("%w and %d of %d trials", err, d.Done, d.Planned)
+	}
+	return err
 }

@@ -86,13 +86,9 @@ func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]
 			return nil, fmt.Errorf("describe topic %s: %w", d.Topic, noTopic(ctx, admin, d.Topic, d.Err))
 		}
 	}
-	starts, err := admin.ListStartOffsets(ctx, names...)
+	starts, ends, err := listBounds(ctx, admin, names...)
 	if err != nil {
-		return nil, fmt.Errorf("list start offsets: %w", err)
-	}
-	ends, err := admin.ListEndOffsets(ctx, names...)
-	if err != nil {
-		return nil, fmt.Errorf("list end offsets: %w", err)
+		return nil, err
 	}
 	configs, err := admin.DescribeTopicConfigs(ctx, names...)
 	if err != nil {

@@ -53,13 +53,9 @@ func listTopics(ctx context.Context, admin *kadm.Client) ([]listedTopic, error) 
 	if len(topics) == 0 {
 		return rows, nil
 	}
-	starts, err := admin.ListStartOffsets(ctx, topics.Names()...)
+	starts, ends, err := listBounds(ctx, admin, topics.Names()...)
 	if err != nil {
-		return nil, fmt.Errorf("list start offsets: %w", err)
-	}
-	ends, err := admin.ListEndOffsets(ctx, topics.Names()...)
-	if err != nil {
-		return nil, fmt.Errorf("list end offsets: %w", err)
+		return nil, err
 	}
 	for _, t := range topics.Sorted() {
 		row := listedTopic{Topic: t.Topic, ID: topicID(t.ID), Partitions: len(t.Partitions), Replicas: t.Partitions.NumReplicas()}
@@ -73,4 +69,15 @@ func listTopics(ctx context.Context, admin *kadm.Client) ([]listedTopic, error) 
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// listBounds are the log start and log end offsets of topics' partitions.
+func listBounds(ctx context.Context, admin *kadm.Client, topics ...string) (starts, ends kadm.ListedOffsets, err error) {
+	if starts, err = admin.ListStartOffsets(ctx, topics...); err != nil {
+		return nil, nil, fmt.Errorf("list start offsets: %w", err)
+	}
+	if ends, err = admin.ListEndOffsets(ctx, topics...); err != nil {
+		return nil, nil, fmt.Errorf("list end offsets: %w", err)
+	}
+	return starts, ends, nil
 }
