@@ -1,6 +1,9 @@
 package suites
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -60,5 +63,31 @@ func TestEveryVerdictHasAFloor(t *testing.T) {
 				t.Errorf("suite %s compares cells of kind %s (%s) and runs none of their bases twice", name, kind, experiment)
 			}
 		}
+	}
+}
+
+// TestSpecsInDecisions: a spec that a page of decisions gives to take its figures again
+// is one that can be run.
+func TestSpecsInDecisions(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/decisions/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal("no pages of decisions", err)
+	}
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	found := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range block.FindAllSubmatch(text, -1) {
+			found++
+			if _, err := workload.Parse(spec[1]); err != nil {
+				t.Errorf("%s:%v", page, err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no page has a spec")
 	}
 }
