@@ -117,6 +117,7 @@ func startMember(t *testing.T, p *processed, cmd *exec.Cmd) *memberProcess {
 	}
 	complaints := &lockedBuffer{}
 	cmd.Stderr = complaints
+	cmd.SysProcAttr = endsWithTests
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (k kafkaRelease) command(t *testing.T, class string, args ...string) *exec.
 		t.Skipf("Kafka %s is not here; run scripts/java-clients.sh", k.Version)
 	}
 	cp := filepath.Join(target, "classes") + ":" + strings.TrimSpace(string(classpath))
-	return exec.Command("java", append([]string{"-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-cp", cp, class}, args...)...)
+	return exec.Command("java", append([]string{"-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-Djava.io.tmpdir=" + t.TempDir(), "-cp", cp, class}, args...)...)
 }
 
 func TestJavaClient(t *testing.T) {

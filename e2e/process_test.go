@@ -83,6 +83,7 @@ func startBrokerAt(t *testing.T, address string, wrapper []string, dir string, s
 	b.cmd = exec.Command(args[0], args[1:]...)
 	b.cmd.Stdout, b.cmd.Stderr = b.output, b.output
 	b.cmd.WaitDelay = 5 * time.Second
+	b.cmd.SysProcAttr = endsWithTests
 	if err := b.cmd.Start(); err != nil {
 		t.Fatalf("start the broker: %v", err)
 	}
@@ -209,6 +210,10 @@ func freeAddress(t *testing.T) string {
 	t.Helper()
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(quietPort(t)))
 }
+
+// endsWithTests is of a process that ends when the tests do, also where they panic or are
+// killed.
+var endsWithTests = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 
 // lockedBuffer collects a process's output.
 type lockedBuffer struct {
