@@ -45,8 +45,11 @@ part "known-bad builds" go_test planted -tags planted ./replication ./replicatio
 part "known-bad logs" go_test planted-logs -tags planted -run '^TestPlanted$' ./commitlog
 part "race" go_test race -race -timeout 25m $inner
 [ "$simtime" = 0 ] || SIMTIME=$simtime part "simulation" go_test simulation -count=1 -timeout 3h -run '^(TestCorpus|TestMany)$' ./replication/sim
-part "clients" go_test clients -count=1 -timeout 35m -parallel 3 -skip '^TestChaos' ./e2e/...
-part "chaos" go_test chaos -count=1 -timeout 60m -run '^TestChaos' ./e2e
+# What tests of processes leave when they are killed goes with the logs. The others keep /tmp:
+# where go test knows a result it is bound to the name of that folder.
+mkdir "$logs/tmp"
+TMPDIR=$logs/tmp part "clients" go_test clients -count=1 -timeout 35m -parallel 3 -skip '^TestChaos' ./e2e/...
+TMPDIR=$logs/tmp part "chaos" go_test chaos -count=1 -timeout 60m -run '^TestChaos' ./e2e
 [ "${FUZZTIME:-10s}" = 0 ] || part "fuzzing" fuzz "${FUZZTIME:-10s}"
 
 echo "=== shares"
