@@ -51,7 +51,7 @@ func kafkaGroupTools(t *testing.T, b *brokerProcess) {
 			requireCommitted(t, b, group, topic, 500)
 
 			command := k.command(t, "tidemark.Member", b.Bootstrap, group, topic, "RangeAssignor")
-			command.Env = append(os.Environ(), sessionEnv+"=20s") // it is there as long as the tool looks
+			command.Env = append(os.Environ(), sessionEnv+"=6s") // it is there as long as the tool looks
 			member := startMember(t, newProcessed(), command)
 			produceStrings(t, b, topic, 100)
 			member.working(t)

@@ -151,7 +151,7 @@ func TestKafkaTransactionsTool(t *testing.T) {
 	t.Parallel()
 	b := startBroker(t, "transaction.state.log.num.partitions=4")
 	createTopic(t, b, "txn", 1)
-	client := transactional(t, b, "open one")
+	client := transactional(t, b, "open one", kgo.TransactionTimeout(10*time.Minute)) // several starts of Java
 	transact(t, client, "txn", kgo.TryCommit, "a")
 	if err := client.BeginTransaction(); err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestKafkaTransactionsTool(t *testing.T) {
 		return kafkaReleases[0].java(t, "", "org.apache.kafka.tools.TransactionsCommand", append([]string{"--bootstrap-server", b.Bootstrap}, args...)...)
 	}
 	wantIn(t, tool("list"), "open one", "Ongoing")
-	wantIn(t, tool("describe", "--transactional-id", "open one"), "Ongoing", "txn-0", "30000")
+	wantIn(t, tool("describe", "--transactional-id", "open one"), "Ongoing", "txn-0", "600000")
 	wantIn(t, tool("describe-producers", "--topic", "txn", "--partition", "0"), "CurrentTransactionStartOffset")
 	if hanging := tool("find-hanging", "--broker-id", "1", "--max-transaction-timeout", "0"); strings.Contains(hanging, "txn") {
 		t.Errorf("an open transaction that its coordinator knows counts as hanging:\n%s", hanging)

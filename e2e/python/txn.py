@@ -104,7 +104,7 @@ def copy(library, prefix):
     consumer begins anew from what is committed."""
     want = sum(RECORDS for n in range(ROUNDS) if n % 3 != 2)
     producer = library.producer(f"{prefix}-copier")
-    copied, aborts, halved, deadline = 0, 0, False, time.monotonic() + 90
+    copied, aborts, halved, deadline = 0, 0, False, time.monotonic() + 240
     consumer = library.consumer(f"{prefix}-copiers", f"{prefix}-in")
     while copied < want:
         if time.monotonic() > deadline:

@@ -85,7 +85,7 @@ public final class ClientCheck {
         try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(c, new StringDeserializer(), new StringDeserializer())) {
             consumer.assign(written.keySet());
             consumer.seekToBeginning(written.keySet());
-            long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+            long deadline = System.nanoTime() + Duration.ofSeconds(120).toNanos();
             while (read < RECORDS) {
                 expect(System.nanoTime() < deadline, "read " + read + " of " + RECORDS + " records of " + topic);
                 for (ConsumerRecord<String, String> r : consumer.poll(Duration.ofMillis(200))) {

@@ -109,7 +109,7 @@ public final class TxnCheck {
         int copied = 0;
         try (KafkaProducer<String, String> producer = producer("copier"); KafkaConsumer<String, String> consumer = consumer("copiers")) {
             consumer.subscribe(List.of(in()));
-            long deadline = System.nanoTime() + Duration.ofSeconds(90).toNanos();
+            long deadline = System.nanoTime() + Duration.ofSeconds(240).toNanos();
             while (copied < want.size()) {
                 if (System.nanoTime() > deadline) {
                     fail(copied + " of " + want.size() + " records were copied");
@@ -146,7 +146,7 @@ public final class TxnCheck {
         List<String> got = new ArrayList<>();
         try (KafkaConsumer<String, String> consumer = consumer("checker")) {
             consumer.subscribe(List.of(out()));
-            long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+            long deadline = System.nanoTime() + Duration.ofSeconds(120).toNanos();
             while (got.size() < want.size() && System.nanoTime() < deadline) {
                 for (ConsumerRecord<String, String> r : consumer.poll(Duration.ofMillis(200))) {
                     got.add(r.value());
