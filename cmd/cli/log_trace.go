@@ -78,26 +78,30 @@ func (f traceFilter) passes(e *trace.Event) bool {
 // mergeTraces prints, or writes to a file.
 func mergeTraces(app *App, paths []string, jsonl string, filter traceFilter) error {
 	if jsonl == "" {
-		return printTraces(app.Out, app.JSON, paths, filter)
+		return printTraces(app.Out, app.Err, app.JSON, paths, filter)
 	}
 	file, err := os.Create(jsonl)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }() // closed below; a second close does nothing
-	if err := printTraces(file, true, paths, filter); err != nil {
+	if err := printTraces(file, app.Err, true, paths, filter); err != nil {
 		return err
 	}
 	return file.Close()
 }
 
-func printTraces(to io.Writer, asJSON bool, paths []string, filter traceFilter) error {
+// printTraces writes to one and says to the other where the filter leaves nothing.
+func printTraces(to, errw io.Writer, asJSON bool, paths []string, filter traceFilter) error {
 	out := bufio.NewWriterSize(to, 64<<10)
 	var line []byte
+	seen, printed := 0, 0
 	err := trace.MergeFiles(paths, func(e *trace.Event) error {
+		seen++
 		if !filter.passes(e) {
 			return nil
 		}
+		printed++
 		if asJSON {
 			line = trace.AppendJSON(line[:0], e)
 		} else {
@@ -111,6 +115,8 @@ func printTraces(to io.Writer, asJSON bool, paths []string, filter traceFilter) 
 	}
 	var bad *trace.LineError
 	switch {
+	case err == nil && seen > 0 && printed == 0:
+		fmt.Fprintf(errw, "none of %d events is of what --only and --partition ask for\n", seen)
 	case errors.As(err, &bad):
 		return WithCode(ExitInvalid, err)
 	case errors.Is(err, fs.ErrNotExist):

@@ -61,6 +61,9 @@ func TestLogTraceWithoutTraces(t *testing.T) {
 	if err := trace.Add(dir, 1, time.Second, trace.Event{Kind: trace.Fault, Phase: "begin", What: "kill"}); err != nil {
 		t.Fatal(err)
 	}
+	if code, out, errs := runLine(t, "log", "trace", dir, "--only", "leader"); code != ExitOK || out != "" || !strings.Contains(errs, "none of 1 events") {
+		t.Errorf("where nothing is wanted: exit code %d, printed %q, said %q", code, out, errs)
+	}
 	if code, _, errs := runLine(t, "log", "trace", dir, "--jsonl", filepath.Join(dir, "no", "such.jsonl")); code != ExitFailed || strings.Contains(errs, "--trace") {
 		t.Errorf("where the file cannot be made: exit code %d, got %s", code, errs)
 	}
