@@ -93,53 +93,73 @@ func printSummary(w io.Writer, s *run.Summary) error {
 	return nil
 }
 
+// cellMetric names a figure of a cell.
+type cellMetric struct{ cell, metric string }
+
+// cellFigures are all figures of a comparison, and their verdicts.
+type cellFigures struct {
+	cells map[cellMetric]result.CellStats
+	pairs map[cellMetric]result.Pair
+}
+
+func figuresOf(c *result.Compare) cellFigures {
+	f := cellFigures{map[cellMetric]result.CellStats{}, map[cellMetric]result.Pair{}}
+	for _, s := range c.Cells {
+		f.cells[cellMetric{s.Cell, s.Metric}] = s
+	}
+	for _, p := range c.Pairs {
+		f.pairs[cellMetric{p.Cell, p.Metric}] = p
+	}
+	return f
+}
+
+// row is a line of a table of burst or paced cells, with the verdicts.
+func (f cellFigures) row(s *result.CellStats) table.Row {
+	get := func(metric string) string {
+		k := cellMetric{s.Cell, metric}
+		return figure(f.cells[k], f.pairs[k])
+	}
+	if s.Kind == result.Paced {
+		offered := figure(f.cells[cellMetric{s.Cell, result.MetricProduce}], result.Pair{}) // a given rate is no finding
+		return table.Row{s.Label, s.Interval.N, offered, get(result.MetricP50), get(result.MetricP99), get(result.MetricE2EP99)}
+	}
+	return table.Row{s.Label, s.Interval.N, get(result.MetricProduce), get(result.MetricFetch), get(result.MetricProduceCost)}
+}
+
+// cellsByExperiment are the cells as they come, one figure for each, by experiment.
+func cellsByExperiment(c *result.Compare) (experiments [][]result.CellStats) {
+	seen := map[string]bool{}
+	for _, s := range c.Cells {
+		if seen[s.Cell] {
+			continue
+		}
+		seen[s.Cell] = true
+		last := len(experiments) - 1
+		if last < 0 || experiments[last][0].Experiment != s.Experiment {
+			experiments = append(experiments, nil)
+			last++
+		}
+		experiments[last] = append(experiments[last], s)
+	}
+	return experiments
+}
+
 // printCells shows every cell with its intervals and its verdicts against the
 // base cell of its experiment.
 func printCells(w io.Writer, c *result.Compare) error {
-	type key struct{ cell, metric string }
-	cells, pairs := map[key]result.CellStats{}, map[key]result.Pair{}
-	var order []result.CellStats
-	seen := map[string]bool{}
-	for _, s := range c.Cells {
-		cells[key{s.Cell, s.Metric}] = s
-		if !seen[s.Cell] {
-			seen[s.Cell] = true
-			order = append(order, s)
-		}
-	}
-	for _, p := range c.Pairs {
-		pairs[key{p.Cell, p.Metric}] = p
-	}
-	experiments := []string{}
-	for _, s := range order {
-		if len(experiments) == 0 || experiments[len(experiments)-1] != s.Experiment {
-			experiments = append(experiments, s.Experiment)
-		}
-	}
-	for _, e := range experiments {
+	figures := figuresOf(c)
+	for _, cells := range cellsByExperiment(c) {
 		t := newTable(w)
 		t.Style().Box.PaddingLeft = "" // the line is long enough
-		kind, rows := result.Burst, []table.Row{}
-		for _, s := range order {
-			if s.Experiment != e {
-				continue
-			}
-			kind = s.Kind
-			get := func(m string) string { return figure(cells[key{s.Cell, m}], pairs[key{s.Cell, m}]) }
-			if kind == result.Paced {
-				offered := figure(cells[key{s.Cell, result.MetricProduce}], result.Pair{}) // a given rate is no finding
-				rows = append(rows, table.Row{s.Label, s.Interval.N, offered, get(result.MetricP50), get(result.MetricP99), get(result.MetricE2EP99)})
-			} else {
-				rows = append(rows, table.Row{s.Label, s.Interval.N, get(result.MetricProduce), get(result.MetricFetch), get(result.MetricProduceCost)})
-			}
-		}
-		t.SetTitle("%s (%s)", e, kind)
-		if kind == result.Paced {
+		t.SetTitle("%s (%s)", cells[0].Experiment, cells[0].Kind)
+		if cells[0].Kind == result.Paced {
 			t.AppendHeader(table.Row{"cell", "n", "produce records/s", "response p50", "response p99", "end to end p99"})
 		} else {
 			t.AppendHeader(table.Row{"cell", "n", "produce records/s", "fetch records/s", "broker core-s per million"})
 		}
-		t.AppendRows(rows)
+		for _, s := range cells {
+			t.AppendRow(figures.row(&s))
+		}
 		t.Render()
 		fmt.Fprintln(w)
 	}
