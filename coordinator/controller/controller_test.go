@@ -132,7 +132,7 @@ func testContext(t testing.TB) context.Context {
 func connect(t testing.TB, addr string) *znode.Client {
 	t.Helper()
 	ctx := testContext(t)
-	c, err := znode.Connect(ctx, znode.Options{Servers: []string{addr}, SessionTimeout: time.Second})
+	c, err := znode.Connect(ctx, znode.Options{Servers: []string{addr}, SessionTimeout: 6 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func connect(t testing.TB, s *zkserver.Server, o Options) *Client {
 	t.Helper()
 	o.Servers = []string{s.Addr().String()}
 	if o.SessionTimeout == 0 {
-		o.SessionTimeout = time.Second
+		o.SessionTimeout = 6 * time.Second
 	}
 	c, err := Connect(testContext(t), o)
 	if err != nil {

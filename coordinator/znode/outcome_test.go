@@ -19,7 +19,7 @@ func throughProxy(t *testing.T) (*Client, *proxy, *Client) {
 	t.Helper()
 	s := startServer(t)
 	p := startProxy(t, s.Addr().String())
-	c, err := Connect(testContext(t), Options{Servers: []string{p.l.Addr().String()}, SessionTimeout: time.Second})
+	c, err := Connect(testContext(t), Options{Servers: []string{p.l.Addr().String()}, SessionTimeout: 6 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
