@@ -82,7 +82,7 @@ var ErrInterrupted = errors.New("interrupted before every broker served; what ha
 
 // Start starts a cluster and waits until every process serves. On an error
 // everything is ended again, and logs and data stay.
-func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
+func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
@@ -95,6 +95,22 @@ func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
 		return nil, err
 	}
 	defer unlock()
+	s, err := c.prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.startAll(ctx, s); err != nil {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			err = ErrInterrupted // why a process was not ready yet is no news then
+		}
+		return nil, errors.Join(err, c.end(s, false), c.save(s))
+	}
+	return c, nil
+}
+
+// prepare decides what is to start and saves it; what an earlier cluster has left in
+// the directory is ended, gone on with or set aside.
+func (c *Cluster) prepare(o Options) (*State, error) {
 	earlier, err := c.clearLeftovers()
 	if err != nil {
 		return nil, err
@@ -103,42 +119,35 @@ func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.goOn(earlier); err != nil {
-		return nil, err
-	}
 	if earlier == nil {
 		if s.EarlierTraces, err = c.setTracesAside(); err != nil {
 			return nil, err
 		}
+		return s, c.save(s)
 	}
-	defer func() {
-		if err != nil {
-			if errors.Is(ctx.Err(), context.Canceled) {
-				err = ErrInterrupted // why a process was not ready yet is no news then
-			}
-			err = errors.Join(err, c.end(s, false), c.save(s))
-		}
-	}()
+	if err := s.goOn(earlier); err != nil {
+		return nil, err
+	}
 	if err := c.save(s); err != nil {
 		return nil, err
 	}
-	if earlier != nil {
-		if err := c.traceFault(Action{Time: time.Now(), Do: upAgain}); err != nil {
-			return nil, err
-		}
-	}
+	return s, c.traceFault(Action{Time: time.Now(), Do: upAgain})
+}
+
+// startAll starts every process and waits until it serves.
+func (c *Cluster) startAll(ctx context.Context, s *State) error {
 	if err := c.startStore(ctx, s); err != nil {
-		return nil, err
+		return err
 	}
 	if s.Proxy {
 		if err := c.startMesh(ctx, s); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := c.startBrokers(ctx, s, s.brokerIDs()...); err != nil {
-		return nil, err
+		return err
 	}
-	return c, c.note(Action{Do: "up"})
+	return c.note(Action{Do: "up"})
 }
 
 // complete fills in defaults and checks.
