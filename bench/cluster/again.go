@@ -12,9 +12,10 @@ var ErrUnfit = errors.New("it does not go with the data that was kept")
 func (s *State) HasData() bool { return s.Connect != "" }
 
 // goOn makes a cluster that is to start the same as the earlier one in its directory,
-// as far as the brokers' data depend on it; earlier is nil where there was none.
+// as far as the brokers' data depend on it.
 func (s *State) goOn(earlier *State) error {
-	if earlier == nil || !earlier.HasData() {
+	s.EarlierTraces = earlier.EarlierTraces
+	if !earlier.HasData() {
 		return nil
 	}
 	if s.Zookeeper != earlier.Zookeeper {

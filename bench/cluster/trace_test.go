@@ -64,12 +64,17 @@ func TestTracesAreOfOneCluster(t *testing.T) {
 		if aside := stateOf(t, c).EarlierTraces; aside != want {
 			t.Fatalf("the traces are set aside in %q, want %s", aside, want)
 		}
+		must(t, c.Down(true))
+		c = start(t, o)
+		if aside := stateOf(t, c).EarlierTraces; aside != want {
+			t.Errorf("it goes on and knows of traces in %q, want %s", aside, want)
+		}
 		must(t, c.Down(false))
 	}
 	if got := len(faultsTold(t, filepath.Join(dir, "traces-1"))); got != 5 {
 		t.Errorf("the first cluster's traces have %d faults, want 5", got)
 	}
-	if got, want := faultsTold(t, filepath.Join(dir, "traces-2")), []string{"begin down"}; !slices.Equal(got, want) {
+	if got, want := faultsTold(t, filepath.Join(dir, "traces-2")), []string{"begin down", "end down", "begin down"}; !slices.Equal(got, want) {
 		t.Errorf("the second cluster's traces tell %q, want %q", got, want)
 	}
 	if _, err := os.Stat(notes); err != nil {
