@@ -262,6 +262,17 @@ func TestZk(t *testing.T) {
 	}
 }
 
+// TestZkWithoutOutput: a store that cannot say where it is does not end as if all were well.
+func TestZkWithoutOutput(t *testing.T) {
+	var e bytes.Buffer
+	r, w := io.Pipe()
+	_ = r.Close() // a pipe's Close cannot fail
+	args := []string{"zk", "--listen", "127.0.0.1:0", "--data", t.TempDir()}
+	if code := Run(t.Context(), Options{Engines: catalog.Builtin()}, args, w, &e); code != ExitFailed {
+		t.Errorf("exit %d, said %q", code, &e)
+	}
+}
+
 func TestLogDump(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "t-0")
 	if err := os.Mkdir(dir, 0o755); err != nil {

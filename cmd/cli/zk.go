@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -41,10 +42,11 @@ func newZkCommand(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := announceZk(app, s.Addr().String(), data); err == nil {
+			err = announceZk(app, s.Addr().String(), data)
+			if err == nil {
 				<-c.Context().Done()
 			}
-			return s.Close()
+			return errors.Join(err, s.Close())
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:2181", "host:port to listen on; port 0 takes a free one")
