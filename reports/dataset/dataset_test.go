@@ -191,9 +191,6 @@ func TestSpectrum(t *testing.T) {
 		if math.Abs(p.Median-want) > want*0.02+2e5 {
 			t.Errorf("quantile %.5f: median %.0f ns, want about %.0f", p.Quantile, p.Median, want)
 		}
-		if p.Low > p.Median || p.Median > p.High || p.Runs != 3 {
-			t.Errorf("quantile %.5f: %+v is not a median of three runs within its extremes", p.Quantile, p)
-		}
 	}
 	last := points[len(points)-1].Quantile
 	if last >= 0.999 || last < 0.995 {

@@ -11,12 +11,8 @@ import (
 )
 
 // Percentile is one point of a spectrum: the median over runs of the value at a
-// quantile, in nanoseconds, with the extremes.
-type Percentile struct {
-	Quantile          float64
-	Median, Low, High float64
-	Runs              int
-}
+// quantile, in nanoseconds.
+type Percentile struct{ Quantile, Median float64 }
 
 // quantiles are the points at which the spectra of several runs are joined:
 // twelve steps for each tenfold approach to 1.
@@ -71,9 +67,7 @@ func (inv *Invocation) Spectrum(c *Cell, metric string) ([]Percentile, error) {
 			break
 		}
 		sort.Float64s(values)
-		out = append(out, Percentile{
-			Quantile: q, Median: Median(values), Low: values[0], High: values[len(values)-1], Runs: len(values),
-		})
+		out = append(out, Percentile{q, Median(values)})
 	}
 	return out, nil
 }

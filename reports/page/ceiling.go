@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"tidemark/bench/result"
 	"tidemark/reports/chart"
@@ -50,14 +49,13 @@ func (v *view) nearest(f sized, c *dataset.Cell) (result.Limit, bool) {
 
 // wirePerRecord is how many bytes on the wire one record of the cell takes.
 func wirePerRecord(c *dataset.Cell, of func(result.Run) *result.Window) float64 {
-	var values []float64
-	for _, r := range c.Usable {
-		if w := of(r); w != nil && w.Acked > 0 && w.WireBytes > 0 {
-			values = append(values, float64(w.WireBytes)/float64(w.Acked))
+	return median(c, func(r result.Run) float64 {
+		w := of(r)
+		if w == nil || w.Acked == 0 {
+			return 0
 		}
-	}
-	sort.Float64s(values)
-	return dataset.Median(values)
+		return float64(w.WireBytes) / float64(w.Acked)
+	})
 }
 
 // ceiling is a calibrated limit of one of a run's windows.

@@ -76,7 +76,7 @@ func concludeOn(e *dataset.Experiment, s subject, first string, some func(*datas
 	by := map[result.Verdict][]judged{}
 	most := 0
 	for _, c := range ordered(e) {
-		if p, ok := c.Pair(s.m); ok && !again(e, c) && some(c) {
+		if p, ok := c.Pair(s.m); ok && !c.AA && some(c) {
 			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), c, p, noted(outlying(c.Outliers(s.m)), uneven(e, c, s.m))})
 			most = max(most, p.N)
 		}
@@ -267,7 +267,7 @@ func falseFindings(v *view) []judged {
 		for _, c := range e.Cells {
 			for _, s := range subjectsOf(e) {
 				p, ok := c.Pair(s.m)
-				if ok && again(e, c) && (p.Verdict == result.Faster || p.Verdict == result.Slower) {
+				if ok && c.AA && (p.Verdict == result.Faster || p.Verdict == result.Slower) {
 					out = append(out, judged{fmt.Sprintf("%s, %s: %q", e.Name, s.noun, c.Label), c, p, nil})
 				}
 			}

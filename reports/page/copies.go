@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"sort"
 
 	"tidemark/bench/result"
 	"tidemark/reports/chart"
@@ -142,12 +141,6 @@ func copiesNote(e *dataset.Experiment) string {
 		}
 	}
 	return ""
-}
-
-// middleOf is the median of values.
-func middleOf(values []float64) float64 {
-	sort.Float64s(values)
-	return dataset.Median(values)
 }
 
 // replication are the sentences of the conclusion on copies and slow followers.

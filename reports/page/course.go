@@ -44,15 +44,23 @@ func (c course) level() bool {
 	return near(c.lowest, c.middle) && near(c.highest, c.middle) && near(c.last, c.first)
 }
 
+// underLoad are the intervals of a run's record in which it produced, warm-up included.
+func underLoad(rows []result.Row) (out []result.Row) {
+	for _, r := range rows {
+		if r.LengthMs > 0 && (r.Phase == "warmup" || r.Phase == "window") {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // courseOf reads a run's course off its record; ok is false where the run is too
 // short to have one.
 func courseOf(rows []result.Row) (c course, ok bool) {
-	var load []result.Row
+	load := underLoad(rows)
 	var all []float64
-	for _, r := range rows {
-		if r.LengthMs > 0 && (r.Phase == "warmup" || r.Phase == "window") {
-			load, all = append(load, r), append(all, perSecond(r.Acked, r))
-		}
+	for _, r := range load {
+		all = append(all, perSecond(r.Acked, r))
 	}
 	if len(load) == 0 {
 		return c, false

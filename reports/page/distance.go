@@ -152,6 +152,11 @@ func median(c *dataset.Cell, of func(result.Run) float64) float64 {
 			values = append(values, x)
 		}
 	}
+	return middleOf(values)
+}
+
+// middleOf is the median of values, which it sorts.
+func middleOf(values []float64) float64 {
 	sort.Float64s(values)
 	return dataset.Median(values)
 }

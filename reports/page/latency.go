@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"sort"
 
 	"tidemark/bench/hist"
 	"tidemark/bench/result"
@@ -211,11 +210,10 @@ func summaryRow(t *Table, cell, metric string, c *dataset.Cell) {
 				values = append(values, float64(q.of(h)))
 			}
 		}
-		sort.Float64s(values)
 		if len(values) < len(all) {
 			values = nil
 		}
-		cells = append(cells, ms(dataset.Median(values)))
+		cells = append(cells, ms(middleOf(values)))
 	}
 	t.add("", append(cells, ms(float64(largest)), number(float64(len(all)), fmt.Sprint(len(all))))...)
 }

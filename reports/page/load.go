@@ -181,10 +181,10 @@ func loadCurve(e *dataset.Experiment, k curve) (Figure, Table, string) {
 	return draw(name, c.Keys(), c), t, loadTitle(k)
 }
 
-// holds reports whether every usable run has a hundred values beyond a quantile.
+// holds reports whether every usable run has enough values beyond a quantile.
 func holds(c *dataset.Cell, q float64) bool {
 	for _, r := range c.Usable {
-		if r.Produce == nil || r.Produce.ResponseNs == nil || float64(r.Produce.ResponseNs.N)*(1-q) < 99.5 {
+		if r.Produce == nil || r.Produce.ResponseNs == nil || !dataset.Enough(r.Produce.ResponseNs.N, q) {
 			return false
 		}
 	}

@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"math"
-	"sort"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -38,8 +37,7 @@ func noise(v *view) (Panel, error) {
 			if len(values) < 2 {
 				continue
 			}
-			sort.Float64s(values)
-			middle := dataset.Median(values)
+			middle := middleOf(values)
 			for _, r := range cell.Usable {
 				x, ok := m.Of(r)
 				if !ok {
@@ -63,8 +61,7 @@ func noise(v *view) (Panel, error) {
 	}
 	p := Panel{Lead: "The order of cells is shuffled within every block, so that drift of the machine falls on all cells alike.", Tables: []Table{t}}
 	p.Figures = []Figure{draw("", c.Keys(), c)}
-	sort.Float64s(spreads)
-	p.Title = fmt.Sprintf("Half of the cells vary by less than %s from run to run", chart.Percent(dataset.Median(spreads)))
+	p.Title = fmt.Sprintf("Half of the cells vary by less than %s from run to run", chart.Percent(middleOf(spreads)))
 	p.Caption = trend(orders, ratios)
 	p.Caption += " " + v.floorRule()
 	if floors := v.floorTable(); len(floors.Rows) > 0 {

@@ -25,7 +25,7 @@ func opens(v *view) (out []openPair, of int) {
 		for _, s := range subjectsOf(e) {
 			for _, c := range ordered(e) {
 				p, ok := c.Pair(s.m)
-				if !ok || again(e, c) {
+				if !ok || c.AA {
 					continue
 				}
 				if of++; p.Verdict == result.Undecided || p.Verdict == result.TooFew {

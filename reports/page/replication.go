@@ -102,7 +102,7 @@ func twin(e *dataset.Experiment, c *dataset.Cell) *dataset.Cell {
 		return nil
 	}
 	for _, o := range e.Cells {
-		if !slowed(e, o) && valueOf(e, o, strategyAxis) == valueOf(e, c, strategyAxis) && !again(e, o) {
+		if !slowed(e, o) && valueOf(e, o, strategyAxis) == valueOf(e, c, strategyAxis) && !o.AA {
 			return o
 		}
 	}
@@ -125,7 +125,7 @@ func byStrategy(e *dataset.Experiment) (out []*dataset.Cell) {
 	for _, strategy := range strategies(e) {
 		for _, slow := range []bool{false, true} {
 			for _, c := range e.Cells {
-				if valueOf(e, c, strategyAxis) == strategy && slowed(e, c) == slow && !again(e, c) {
+				if valueOf(e, c, strategyAxis) == strategy && slowed(e, c) == slow && !c.AA {
 					out = append(out, c)
 				}
 			}
@@ -219,16 +219,11 @@ func (v *view) medianCourse(cell *dataset.Cell) (points []chart.Point, err error
 		if err != nil {
 			return nil, err
 		}
-		n := 0
-		for _, row := range rows {
-			if row.LengthMs <= 0 || row.Phase != "warmup" && row.Phase != "window" {
-				continue
-			}
+		for n, row := range underLoad(rows) {
 			if n == len(rates) {
 				at, rates = append(at, middle(row)), append(rates, nil)
 			}
 			rates[n] = append(rates[n], perSecond(row.Acked, row))
-			n++
 		}
 	}
 	for i, values := range rates {

@@ -27,12 +27,10 @@ type slowest struct {
 
 // slowestOf finds it; ok is false in a record without two seconds to compare.
 func slowestOf(rows []result.Row) (s slowest, ok bool) {
-	var load []result.Row
+	load := underLoad(rows)
 	var rates []float64
-	for _, r := range rows {
-		if r.LengthMs > 0 && (r.Phase == "warmup" || r.Phase == "window") {
-			load, rates = append(load, r), append(rates, perSecond(r.Acked, r))
-		}
+	for _, r := range load {
+		rates = append(rates, perSecond(r.Acked, r))
 	}
 	if len(load) < 2 {
 		return s, false

@@ -189,7 +189,7 @@ func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string 
 	for _, e := range exps {
 		for _, c := range e.Cells {
 			p, ok := c.Pair(m)
-			if !ok || again(e, c) {
+			if !ok || c.AA {
 				continue
 			}
 			compared++

@@ -76,9 +76,9 @@ func (v *view) overTime(e *dataset.Experiment) (Figure, Table, error) {
 			s := chart.LineSeries{Name: cellName(e, cell), Ink: chart.Series(n), Shape: chart.None, Label: i == 0, Thin: len(cell.Usable) > 1}
 			for _, row := range rows {
 				second(&t, cellName(e, cell), r.Block, row)
-				if row.LengthMs > 0 && (row.Phase == "warmup" || row.Phase == "window") {
-					s.Points = append(s.Points, chart.At(middle(row), perSecond(row.Acked, row)))
-				}
+			}
+			for _, row := range underLoad(rows) {
+				s.Points = append(s.Points, chart.At(middle(row), perSecond(row.Acked, row)))
 				if row.Phase == "warmup" {
 					warm = math.Max(warm, float64(row.TMs)/1000)
 				}

@@ -178,12 +178,6 @@ func recordSize(e *dataset.Experiment) int64 {
 	return size
 }
 
-// again reports whether a cell is its experiment's base under a second name: what it
-// differs by is noise, and no finding.
-func again(e *dataset.Experiment, c *dataset.Cell) bool {
-	return e.Base != nil && !c.Base && len(c.Axes) == 0
-}
-
 // baseConfig describes the base in the words of the axes.
 func baseConfig(e *dataset.Experiment) string {
 	var parts []string
