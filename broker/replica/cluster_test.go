@@ -508,7 +508,7 @@ func (c *three) on(id int32) *Partition {
 // await polls until so, and says what was waited for where it takes too long.
 func (c *three) await(what string, so func() bool) {
 	c.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			c.mu.Lock()
 			s := fmt.Sprintf("%+v", c.state)
@@ -561,7 +561,7 @@ func (c *three) mustProduce(acks int16, value string) (offset int64) {
 	c.t.Helper()
 	var err error
 	c.await("produce "+value, func() bool {
-		offset, err = produce(c.led(), acks, value, 30*time.Second)
+		offset, err = produce(c.led(), acks, value, 2*time.Minute)
 		return err == nil
 	})
 	return offset

@@ -87,7 +87,7 @@ func (h *host) follow(index, leader, epoch int32) {
 // eventually polls for so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited for %s", what)
 		}
@@ -337,7 +337,7 @@ func TestFollowerWakes(t *testing.T) {
 	for hw := int64(0); hw < 3; {
 		select {
 		case hw = <-moved:
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("nobody was told of a high watermark that is %d", p.HighWatermark())
 		}
 	}
