@@ -217,6 +217,16 @@ func TestUpAsBefore(t *testing.T) {
 	}
 }
 
+// TestUpTwice names the cluster that runs.
+func TestUpTwice(t *testing.T) {
+	writeLocalCluster(t, runningAt(t, 1, defaultBootstrap))
+	dir := filepath.Join(clustersDir, localName)
+	code, _, errout := runLine(t, "cluster", "up", "--port", "0", "--dir", dir)
+	if code != ExitFailed || !strings.Contains(errout, "`tidemark cluster down --dir "+dir+"` ends it") {
+		t.Errorf("exit %d, said %q", code, errout)
+	}
+}
+
 func TestTakenPort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -111,7 +111,7 @@ func taken(first, n int) int {
 func runClusterUp(ctx context.Context, app *App, f *clusterFlags, o cluster.Options, busy int) error {
 	c, err := cluster.Start(ctx, o)
 	if errors.Is(err, cluster.ErrRuns) {
-		return fmt.Errorf("%w; `tidemark cluster status` shows it, `tidemark cluster down` ends it, --name starts another beside it", err)
+		return fmt.Errorf("%w; `tidemark cluster status%s` shows it, `tidemark cluster down%s` ends it, --name starts another beside it", err, f.which(), f.which())
 	}
 	if errors.Is(err, cluster.ErrUnfit) {
 		return Usagef("%w; `tidemark cluster down%s` deletes it, --name starts another cluster beside it", err, f.which())
