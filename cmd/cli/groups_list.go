@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -27,26 +28,42 @@ func newGroupsListCommand(app *App, f *clientFlags) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.admin(c.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				groups, err := admin.ListGroups(ctx, states...)
-				if err != nil {
+				if err != nil && !partial(err) {
 					return fmt.Errorf("list groups: %w", err)
 				}
-				rows := []listedGroup{}
-				for _, g := range groups.Sorted() {
-					rows = append(rows, listedGroup{g.Group, g.State, g.ProtocolType, g.Coordinator})
+				if printed := printGroupList(app, groups); printed != nil {
+					return printed
 				}
-				return app.Print(rows, func(w io.Writer) error {
-					t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-					fmt.Fprintln(t, "GROUP\tSTATE\tPROTOCOL TYPE\tCOORDINATOR")
-					for _, r := range rows {
-						fmt.Fprintf(t, "%s\t%s\t%s\t%d\n", r.Group, r.State, orDash(r.Protocol), r.Coordinator)
-					}
-					return t.Flush()
-				})
+				if err != nil {
+					return fmt.Errorf("groups may be missing above, a broker did not answer: %w", err)
+				}
+				return nil
 			})
 		},
 	}
 	c.Flags().StringSliceVar(&states, "state", nil, "only groups in these states: Empty, PreparingRebalance, CompletingRebalance, Stable")
 	return c
+}
+
+// partial says whether an error leaves what other brokers answered.
+func partial(err error) bool {
+	var shards *kadm.ShardErrors
+	return errors.As(err, &shards) && !shards.AllFailed
+}
+
+func printGroupList(app *App, groups kadm.ListedGroups) error {
+	rows := []listedGroup{}
+	for _, g := range groups.Sorted() {
+		rows = append(rows, listedGroup{g.Group, g.State, g.ProtocolType, g.Coordinator})
+	}
+	return app.Print(rows, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "GROUP\tSTATE\tPROTOCOL TYPE\tCOORDINATOR")
+		for _, r := range rows {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\n", r.Group, r.State, orDash(r.Protocol), r.Coordinator)
+		}
+		return t.Flush()
+	})
 }
 
 // orDash shows that there is nothing to show.

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -150,5 +153,21 @@ func TestGroupLine(t *testing.T) {
 	g.Members[0].WaitedFor = false
 	if outline(g) == before {
 		t.Error("a member that joined is no change")
+	}
+}
+
+// TestPartial: what some brokers answered is shown although another did not.
+func TestPartial(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{
+		{fmt.Errorf("list: %w", &kadm.ShardErrors{Errs: make([]kadm.ShardError, 1)}), true},
+		{&kadm.ShardErrors{AllFailed: true, Errs: make([]kadm.ShardError, 3)}, false},
+		{context.DeadlineExceeded, false},
+	} {
+		if got := partial(test.err); got != test.want {
+			t.Errorf("%T: %v, want %v", test.err, got, test.want)
+		}
 	}
 }
