@@ -86,6 +86,11 @@ func TestReplicationPanel(t *testing.T) {
 	if err := r.Markdown(&text); err != nil || !strings.Contains(text.String(), "\n- *Replication.* One slow follower leaves") {
 		t.Errorf("the sentence on the whole suite has no name in the text (%v)", err)
 	}
+	page := render(t, r)
+	found, bounds := strings.Index(page, "<h3>copies"), strings.Index(page, "Bear in mind")
+	if all := strings.Index(page, "<dt>Replication</dt>"); all < 0 || all > found || found > bounds {
+		t.Errorf("the conclusion has what was found in all at %d, in an experiment at %d and what bounds it at %d", all, found, bounds)
+	}
 	if about := p.Tables[1].About; !strings.Contains(about, "More than all of it was acknowledged") || !strings.Contains(render(t, r), about) || !strings.Contains(text.String(), about) {
 		t.Errorf("107 %% of the offered rate stand without a word: %q", about)
 	}

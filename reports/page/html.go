@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 
 	"tidemark/reports/chart"
 )
@@ -68,15 +69,17 @@ type topic struct {
 	Statements []Statement
 }
 
-// blocks groups statements for reading: by experiment, then by subject.
+// blocks groups statements for reading: by experiment, then by subject. What is of no
+// experiment stays before or behind the others, as it came.
 func blocks(all []Statement) []block {
 	var out []block
 	for _, s := range all {
-		i := 0
-		for i < len(out) && out[i].Heading != s.Experiment {
-			i++
+		i := slices.IndexFunc(out, func(b block) bool { return b.Heading == s.Experiment })
+		if s.Experiment == "" {
+			i = len(out) - 1
 		}
-		if i == len(out) {
+		if i < 0 || out[i].Heading != s.Experiment {
+			i = len(out)
 			out = append(out, block{Heading: s.Experiment})
 		}
 		b := &out[i]
