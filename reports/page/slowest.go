@@ -68,7 +68,7 @@ func (s slowest) words() string {
 	}
 	said += fmt.Sprintf(". Broker and client were busy for %.1f core-seconds in it, %.2f a million records, where the seconds at the median rate and above took %.2f: ", s.busy, s.cost, s.usual)
 	if s.cost >= dearerFrom*s.usual {
-		said += fmt.Sprintf("each record cost %s as much work, and waiting is not what made it slow. Where such phases were looked into, the kernel was taking pages for the page cache that it had to reclaim or that a virtual machine's host had to supply (docs/decisions/0005 and 0013)", times(s.cost/s.usual))
+		said += fmt.Sprintf("each record cost %s the processor time, so there was more work and not more waiting. Where such phases were looked into, the kernel was preparing fresh pages of the files, of which a virtual machine's host had to supply some first (docs/decisions/0005 and 0013)", times(s.cost/s.usual))
 	} else {
 		said += "a record cost about as much as ever, and the rest of the second was waited through or used by others. Where such phases were looked into, the disk was slower, at times because it was told of the blocks of deleted segments (docs/decisions/0022)"
 	}

@@ -28,7 +28,7 @@ func TestSlowestSecond(t *testing.T) {
 		cpu  int64
 		want []string
 	}{
-		{"work", 12e8, []string{"18 to 19 s into block 0, ran at 2.00 M records/s", "busy for 1.6 core-seconds in it, 0.80 a million records", "took 0.20", "cost ×4.00 as much work", "0005 and 0013"}},
+		{"work", 12e8, []string{"18 to 19 s into block 0, ran at 2.00 M records/s", "busy for 1.6 core-seconds in it, 0.80 a million records", "took 0.20", "cost ×4.00 the processor time", "0005 and 0013"}},
 		{"waiting", 1e8, []string{"busy for 0.5 core-seconds in it, 0.25 a million records", "about as much as ever", "0022"}},
 	} {
 		s, ok := slowestOf(record(c.cpu))
