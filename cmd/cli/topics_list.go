@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -16,7 +18,8 @@ type listedTopic struct {
 	ID         string `json:"id"`
 	Partitions int    `json:"partitions"`
 	Replicas   int    `json:"replication_factor"`
-	// Records is the number of offsets between log start and end.
+	// Records is the number of offsets between log start and end, -1 where the leader
+	// of a partition does not tell.
 	Records int64 `json:"records"`
 }
 
@@ -28,22 +31,28 @@ func newTopicsListCommand(app *App, f *clientFlags) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.admin(c.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				rows, err := listTopics(ctx, admin)
-				if err != nil {
+				if err != nil && !partial(err) {
 					return err
 				}
-				return app.Print(rows, func(w io.Writer) error {
+				printed := app.Print(rows, func(w io.Writer) error {
 					t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 					fmt.Fprintln(t, "TOPIC\tPARTITIONS\tREPLICAS\tRECORDS\tID")
 					for _, r := range rows {
-						fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", r.Topic, r.Partitions, r.Replicas, r.Records, r.ID)
+						records := "?"
+						if r.Records >= 0 {
+							records = strconv.FormatInt(r.Records, 10)
+						}
+						fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", r.Topic, r.Partitions, r.Replicas, records, r.ID)
 					}
 					return t.Flush()
 				})
+				return errors.Join(printed, err)
 			})
 		},
 	}
 }
 
+// listTopics lists every topic; a partial error leaves sizes unknown.
 func listTopics(ctx context.Context, admin *kadm.Client) ([]listedTopic, error) {
 	topics, err := admin.ListTopics(ctx)
 	if err != nil {
@@ -54,30 +63,38 @@ func listTopics(ctx context.Context, admin *kadm.Client) ([]listedTopic, error) 
 		return rows, nil
 	}
 	starts, ends, err := listBounds(ctx, admin, topics.Names()...)
-	if err != nil {
+	if err != nil && !partial(err) {
 		return nil, err
 	}
 	for _, t := range topics.Sorted() {
-		row := listedTopic{Topic: t.Topic, ID: topicID(t.ID), Partitions: len(t.Partitions), Replicas: t.Partitions.NumReplicas()}
-		for p := range t.Partitions {
-			start, okStart := starts.Lookup(t.Topic, p)
-			end, okEnd := ends.Lookup(t.Topic, p)
-			if okStart && okEnd && start.Err == nil && end.Err == nil {
-				row.Records += end.Offset - start.Offset
-			}
-		}
-		rows = append(rows, row)
+		rows = append(rows, listedTopic{t.Topic, topicID(t.ID), len(t.Partitions), t.Partitions.NumReplicas(), sizeOf(&t, starts, ends)})
 	}
-	return rows, nil
+	return rows, err
 }
 
-// listBounds are the log start and log end offsets of topics' partitions.
+// sizeOf is a topic's Records.
+func sizeOf(t *kadm.TopicDetail, starts, ends kadm.ListedOffsets) (records int64) {
+	for p := range t.Partitions {
+		start, okStart := starts.Lookup(t.Topic, p)
+		end, okEnd := ends.Lookup(t.Topic, p)
+		if !okStart || !okEnd || start.Err != nil || end.Err != nil {
+			return -1
+		}
+		records += end.Offset - start.Offset
+	}
+	return records
+}
+
+// listBounds are the log start and log end offsets of topics' partitions; with a partial
+// error, of those whose leaders answer.
 func listBounds(ctx context.Context, admin *kadm.Client, topics ...string) (starts, ends kadm.ListedOffsets, err error) {
-	if starts, err = admin.ListStartOffsets(ctx, topics...); err != nil {
+	starts, err = admin.ListStartOffsets(ctx, topics...)
+	if err != nil && !partial(err) {
 		return nil, nil, fmt.Errorf("list start offsets: %w", err)
 	}
-	if ends, err = admin.ListEndOffsets(ctx, topics...); err != nil {
-		return nil, nil, fmt.Errorf("list end offsets: %w", err)
+	ends, endErr := admin.ListEndOffsets(ctx, topics...)
+	if err = firstError(err, endErr); err != nil {
+		return starts, ends, fmt.Errorf("list offsets: %w", err)
 	}
 	return starts, ends, nil
 }
