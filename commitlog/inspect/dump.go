@@ -30,7 +30,7 @@ type Options struct {
 // and in those below it, and checks them. problems counts what is wrong with
 // them, each printed where it was found; err is a failure to read or to write.
 // Files whose names are not a log's are passed over in a directory, and an error
-// where path names one.
+// where path names one or a directory has no others.
 func Dump(w io.Writer, path string, o Options) (problems int, err error) {
 	out := bufio.NewWriter(w)
 	d := &dumper{Options: o, printer: printer{w: out, json: o.JSON}}
@@ -39,7 +39,9 @@ func Dump(w io.Writer, path string, o Options) (problems int, err error) {
 		return 0, fmt.Errorf("dump: %w", err)
 	}
 	if info.IsDir() {
-		err = d.dir(path)
+		if err = d.dir(path); err == nil && d.path == "" {
+			err = fmt.Errorf("%s: no file of a log lies in it or below it", path)
+		}
 	} else if known, fileErr := d.file(path); fileErr != nil || !known {
 		if err = fileErr; err == nil {
 			err = fmt.Errorf("%s is not the name of a file of a log", path)

@@ -172,6 +172,9 @@ func TestDumpOfOtherFiles(t *testing.T) {
 	if _, err := Dump(&bytes.Buffer{}, path, Options{}); err == nil {
 		t.Error("a file of another kind was dumped")
 	}
+	if _, err := Dump(&bytes.Buffer{}, filepath.Dir(path), Options{}); err == nil {
+		t.Error("a directory without a file of a log was dumped without an error")
+	}
 	if _, err := Dump(&bytes.Buffer{}, path+"x", Options{}); err == nil {
 		t.Error("a missing file was dumped")
 	}
