@@ -33,6 +33,9 @@ func TestBenchOfACluster(t *testing.T) {
 		if r.Status == result.Invalid || r.Ledger.Stored != r.Ledger.Acked || r.Ledger.Acked == 0 || r.Produce.CPU.BrokerNs() <= 0 {
 			t.Errorf("%s %s: %s %v, ledger %+v, %d ns of the brokers", r.Experiment, r.Label, r.Status, r.Reasons, r.Ledger, r.Produce.CPU.BrokerNs())
 		}
+		if r.Produce.CPU.StoreNs == nil {
+			t.Errorf("%s %s: the metadata store's processor time is not known", r.Experiment, r.Label)
+		}
 		for _, name := range []string{"1-metrics.prom", "3-metrics.prom"} {
 			if _, err := os.Stat(filepath.Join(result.RunDir(folder.Dir, r.Cell, r.Block), "broker", name)); err != nil {
 				t.Error(err)
