@@ -152,7 +152,7 @@ func banner(address string, within time.Duration) string {
 	return string(text)
 }
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // awaitState polls: a signal takes effect when the kernel comes to it.
 func awaitState(t *testing.T, c *Cluster, id int32, want process.State) {

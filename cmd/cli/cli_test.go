@@ -170,7 +170,7 @@ func (s *service) end(t *testing.T) {
 		if code != ExitOK {
 			t.Errorf("the command ended with exit %d: %s", code, s.errout)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the command does not end")
 	}
 }
