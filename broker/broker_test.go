@@ -134,7 +134,7 @@ func (l lockedWriter) Write(p []byte) (int, error) {
 // produce writes records from to to-1 and waits for every acknowledgement.
 func produce(t *testing.T, address string, from, to int) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DefaultProduceTopic("t"), kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(100*time.Millisecond))
+	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DefaultProduceTopic("t"), kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(100*time.Millisecond), kgo.UnknownTopicRetries(100))
 	if err != nil {
 		t.Fatal(err)
 	}

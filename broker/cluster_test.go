@@ -646,7 +646,7 @@ func TestAnyBrokerCreates(t *testing.T) {
 	for id := range int32(3) {
 		topic := fmt.Sprint("auto-", id+1)
 		c.await(topic, func(ctx context.Context) (string, bool) {
-			client, err := kgo.NewClient(kgo.SeedBrokers(c.address[id+1]), kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(100*time.Millisecond))
+			client, err := kgo.NewClient(kgo.SeedBrokers(c.address[id+1]), kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(100*time.Millisecond), kgo.UnknownTopicRetries(100))
 			if err != nil {
 				return err.Error(), false
 			}

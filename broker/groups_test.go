@@ -68,7 +68,7 @@ func groupsAcrossRestart(t *testing.T, storage string) {
 func groupClient(t *testing.T, b *Broker) *kgo.Client {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.Addr().String()), kgo.ConsumerGroup("g"), kgo.ConsumeTopics("t"), kgo.DefaultProduceTopic("t"),
-		kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(100*time.Millisecond), kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+		kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(100*time.Millisecond), kgo.UnknownTopicRetries(100), kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		t.Fatal(err)
 	}

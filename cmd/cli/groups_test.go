@@ -77,7 +77,7 @@ func TestGroupsAgainstABroker(t *testing.T) {
 func readTwo(t *testing.T, bootstrap string) *kgo.Client {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), kgo.ConsumerGroup("readers"), kgo.ConsumeTopics("orders"), kgo.DefaultProduceTopic("orders"),
-		kgo.AllowAutoTopicCreation(), kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+		kgo.AllowAutoTopicCreation(), kgo.UnknownTopicRetries(100), kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -294,7 +294,7 @@ var libraryCases = []struct {
 		for word, want := range map[string]string{
 			"srvr": "Mode: standalone", "stat": "Zxid: 0x", "mntr": "zk_znode_count\t", "conf": "tickTime=2000", "envi": "zookeeper.version=",
 		} {
-			if answer, err := fourLetterWord(addr, word); err != nil || !strings.Contains(answer, want) {
+			if answer, err := fourLetterWord(addr, word, patience); err != nil || !strings.Contains(answer, want) {
 				t.Errorf("%s: %q, error %v; want %q in it", word, answer, err, want)
 			}
 		}

@@ -30,13 +30,13 @@ func TestMain(m *testing.M) {
 // patience bounds what a test waits for; only what is broken takes so long.
 const patience = 2 * time.Minute
 
-func fourLetterWord(addr, word string) (string, error) {
+func fourLetterWord(addr, word string, within time.Duration) (string, error) {
 	c, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
 		return "", err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(within)); err != nil {
 		return "", err
 	}
 	if _, err := c.Write([]byte(word)); err != nil {

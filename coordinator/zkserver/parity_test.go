@@ -177,11 +177,12 @@ func launchZooKeeper() (addr string, stop func(), err error) {
 	return addr, stop, nil
 }
 
-// awaitServer asks until the server says that it serves; it says imok earlier.
+// awaitServer asks until the server says that it serves; it says imok earlier. While it
+// starts it may take a word and never answer: it is asked anew.
 func awaitServer(addr string) error {
 	var last error
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		answer, err := fourLetterWord(addr, "srvr")
+		answer, err := fourLetterWord(addr, "srvr", time.Second)
 		if err == nil && strings.Contains(answer, "Mode: standalone") {
 			return nil
 		}
