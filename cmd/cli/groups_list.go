@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -34,21 +33,12 @@ func newGroupsListCommand(app *App, f *clientFlags) *cobra.Command {
 				if printed := printGroupList(app, groups); printed != nil {
 					return printed
 				}
-				if err != nil {
-					return fmt.Errorf("groups may be missing above, a broker did not answer: %w", err)
-				}
-				return nil
+				return unanswered(err)
 			})
 		},
 	}
 	c.Flags().StringSliceVar(&states, "state", nil, "only groups in these states: Empty, PreparingRebalance, CompletingRebalance, Stable")
 	return c
-}
-
-// partial says whether an error leaves what other brokers answered.
-func partial(err error) bool {
-	var shards *kadm.ShardErrors
-	return errors.As(err, &shards) && !shards.AllFailed
 }
 
 func printGroupList(app *App, groups kadm.ListedGroups) error {

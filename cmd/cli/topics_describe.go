@@ -29,9 +29,10 @@ type describedPartition struct {
 	LeaderEpoch int32   `json:"leader_epoch"`
 	Replicas    []int32 `json:"replicas"`
 	ISR         []int32 `json:"isr"`
-	Start       int64   `json:"log_start_offset"`
-	End         int64   `json:"high_watermark"`
-	Error       string  `json:"error,omitempty"`
+	// Start and End are -1 where the leader does not tell.
+	Start int64  `json:"log_start_offset"`
+	End   int64  `json:"high_watermark"`
+	Error string `json:"error,omitempty"`
 }
 
 func newTopicsDescribeCommand(app *App, f *clientFlags) *cobra.Command {
@@ -42,10 +43,11 @@ func newTopicsDescribeCommand(app *App, f *clientFlags) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.admin(c.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				topics, err := describeTopics(ctx, admin, args)
-				if err != nil {
+				if err != nil && !partial(err) {
 					return err
 				}
-				return app.Print(topics, func(w io.Writer) error { return printDescribed(w, topics) })
+				printed := app.Print(topics, func(w io.Writer) error { return printDescribed(w, topics) })
+				return errors.Join(printed, unanswered(err))
 			})
 		},
 	}
@@ -76,6 +78,7 @@ func noTopic(ctx context.Context, admin *kadm.Client, name string, err error) er
 	return fmt.Errorf("%w%s", err, meantTopic(ctx, admin, name))
 }
 
+// describeTopics describes topics; a partial error leaves offsets unknown.
 func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]describedTopic, error) {
 	details, err := admin.ListTopics(ctx, names...)
 	if err != nil {
@@ -86,9 +89,9 @@ func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]
 			return nil, fmt.Errorf("describe topic %s: %w", d.Topic, noTopic(ctx, admin, d.Topic, d.Err))
 		}
 	}
-	starts, ends, err := listBounds(ctx, admin, names...)
-	if err != nil {
-		return nil, err
+	starts, ends, silent := listBounds(ctx, admin, names...)
+	if silent != nil && !partial(silent) {
+		return nil, silent
 	}
 	configs, err := admin.DescribeTopicConfigs(ctx, names...)
 	if err != nil {
@@ -102,12 +105,7 @@ func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]
 			if p.Err != nil {
 				row.Error = p.Err.Error()
 			}
-			if o, ok := starts.Lookup(d.Topic, p.Partition); ok {
-				row.Start = o.Offset
-			}
-			if o, ok := ends.Lookup(d.Topic, p.Partition); ok {
-				row.End = o.Offset
-			}
+			row.Start, row.End = offsetOf(starts, d.Topic, p.Partition), offsetOf(ends, d.Topic, p.Partition)
 			t.Partitions = append(t.Partitions, row)
 		}
 		rc, err := configs.On(d.Topic, nil)
@@ -120,7 +118,15 @@ func describeTopics(ctx context.Context, admin *kadm.Client, names []string) ([]
 		sort.Slice(t.Config, func(i, j int) bool { return t.Config[i].Name < t.Config[j].Name })
 		topics = append(topics, t)
 	}
-	return topics, nil
+	return topics, silent
+}
+
+// offsetOf is a listed offset, -1 where the leader does not tell.
+func offsetOf(listed kadm.ListedOffsets, topic string, partition int32) int64 {
+	if o, ok := listed.Lookup(topic, partition); ok && o.Err == nil {
+		return o.Offset
+	}
+	return -1
 }
 
 func firstError(errs ...error) error {
@@ -141,7 +147,7 @@ func printDescribed(w io.Writer, topics []describedTopic) error {
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tw, "  PARTITION\tLEADER\tEPOCH\tREPLICAS\tISR\tSTART\tEND")
 		for _, p := range t.Partitions {
-			fmt.Fprintf(tw, "  %d\t%d\t%d\t%v\t%v\t%d\t%d\t%s\n", p.Partition, p.Leader, p.LeaderEpoch, p.Replicas, p.ISR, p.Start, p.End, p.Error)
+			fmt.Fprintf(tw, "  %d\t%d\t%d\t%v\t%v\t%s\t%s\t%s\n", p.Partition, p.Leader, p.LeaderEpoch, p.Replicas, p.ISR, orUnknown(p.Start), orUnknown(p.End), p.Error)
 		}
 		if err := tw.Flush(); err != nil {
 			return err

@@ -38,18 +38,22 @@ func newTopicsListCommand(app *App, f *clientFlags) *cobra.Command {
 					t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 					fmt.Fprintln(t, "TOPIC\tPARTITIONS\tREPLICAS\tRECORDS\tID")
 					for _, r := range rows {
-						records := "?"
-						if r.Records >= 0 {
-							records = strconv.FormatInt(r.Records, 10)
-						}
-						fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", r.Topic, r.Partitions, r.Replicas, records, r.ID)
+						fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", r.Topic, r.Partitions, r.Replicas, orUnknown(r.Records), r.ID)
 					}
 					return t.Flush()
 				})
-				return errors.Join(printed, err)
+				return errors.Join(printed, unanswered(err))
 			})
 		},
 	}
+}
+
+// orUnknown shows a number of which -1 means that nobody told.
+func orUnknown(n int64) string {
+	if n < 0 {
+		return "?"
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // listTopics lists every topic; a partial error leaves sizes unknown.
@@ -75,12 +79,11 @@ func listTopics(ctx context.Context, admin *kadm.Client) ([]listedTopic, error) 
 // sizeOf is a topic's Records.
 func sizeOf(t *kadm.TopicDetail, starts, ends kadm.ListedOffsets) (records int64) {
 	for p := range t.Partitions {
-		start, okStart := starts.Lookup(t.Topic, p)
-		end, okEnd := ends.Lookup(t.Topic, p)
-		if !okStart || !okEnd || start.Err != nil || end.Err != nil {
+		start, end := offsetOf(starts, t.Topic, p), offsetOf(ends, t.Topic, p)
+		if start < 0 || end < 0 {
 			return -1
 		}
-		records += end.Offset - start.Offset
+		records += end - start
 	}
 	return records
 }
