@@ -6,7 +6,7 @@ const forever = "9223372036854775807"
 // default of every topic that does not say otherwise.
 var topicDefs = []Def{
 	topic("cleanup.policy", "log.cleanup.policy", func(t *Topic) *[]string { return &t.CleanupPolicy }, list, "delete",
-		"delete drops segments past their retention. compact refuses records without a key and exempts the log from retention unless delete is named too; nothing is compacted away yet.",
+		"delete drops segments past their retention. compact keeps the last record of each key, refuses records without one, and exempts the log from retention unless delete is named too.",
 		eachOf("delete", "compact")),
 	topic("compression.type", "compression.type", func(t *Topic) *string { return &t.CompressionType }, text, "producer",
 		"Codec of stored batches. producer keeps each batch as it came, which is the fast way; any other recompresses what differs.",
