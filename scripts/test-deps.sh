@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test-deps.sh fetches what the tests run against: the real ZooKeeper, kcat,
-# strace, Chromium, the Java, Python and Node clients. What it cannot get it
+# strace, Chromium, the Java, Python and Node clients; and a C compiler where there
+# is none. What it cannot get it
 # names; the tests that want it then skip and say so.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -15,6 +16,7 @@ want() {
 	rm -f /tmp/tidemark-deps.$$
 }
 
+[ "$(go env CGO_ENABLED)" = 1 ] || want scripts/need.sh gcc libc6-dev # for the race detector
 want scripts/need.sh kcat strace
 want scripts/install-zookeeper.sh
 want scripts/install-chromium.sh
