@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # test-deps.sh fetches what the tests run against: the real ZooKeeper, kcat,
 # strace, Chromium, the Java, Python and Node clients; and a C compiler where there
-# is none. What it cannot get it
-# names; the tests that want it then skip and say so.
+# is none. What it cannot get it names; the tests that want it then skip and say so.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
