@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"tidemark/bench/cluster"
 	"tidemark/bench/process"
 )
 
@@ -17,16 +16,11 @@ type localCluster struct {
 	all, running []string
 }
 
-// findLocalCluster looks into the state that `tidemark cluster up` leaves; one that
-// cannot be read is none, and the commands of the cluster say why.
+// findLocalCluster looks into the state that `tidemark cluster up` leaves.
 func findLocalCluster() (l localCluster) {
 	f := clusterFlags{name: localName}
-	c, err := cluster.Open(f.path())
-	if err != nil {
-		return l
-	}
-	s, err := c.State()
-	if err != nil {
+	c, s, ok := f.state()
+	if !ok {
 		return l
 	}
 	l.dir = fromHere(c.Dir())

@@ -31,6 +31,16 @@ func (f *clusterFlags) path() string {
 	return filepath.Join(clustersDir, f.name)
 }
 
+// state is what the cluster's directory says of it; ok is false where there is none that
+// can be read, and the commands that need one say why.
+func (f *clusterFlags) state() (c *cluster.Cluster, s *cluster.State, ok bool) {
+	c, err := cluster.Open(f.path())
+	if err == nil {
+		s, err = c.State()
+	}
+	return c, s, err == nil
+}
+
 // check refuses a name that is a way to somewhere else.
 func (f *clusterFlags) check() error {
 	if f.dir == "" && (f.name == "" || f.name == "." || f.name == ".." || strings.ContainsRune(f.name, filepath.Separator)) {
@@ -172,11 +182,9 @@ func brokerID(text string) (int32, error) {
 func (f *clusterFlags) completeEnds(others bool) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var out []cobra.Completion
-		if c, err := cluster.Open(f.path()); err == nil {
-			if s, err := c.State(); err == nil {
-				for _, b := range s.Brokers {
-					out = append(out, string(proxy.Broker(b.Broker)))
-				}
+		if _, s, ok := f.state(); ok {
+			for _, b := range s.Brokers {
+				out = append(out, string(proxy.Broker(b.Broker)))
 			}
 		}
 		if others {

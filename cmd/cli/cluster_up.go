@@ -68,13 +68,9 @@ and "cluster link" can act on it.`,
 // asBefore takes from the cluster that is gone on with what its data depend on, where
 // no flag says it.
 func (f *clusterFlags) asBefore(c *cobra.Command, o *cluster.Options) {
-	earlier, err := cluster.Open(f.path())
-	if err != nil {
+	_, s, ok := f.state()
+	if !ok || !s.HasData() {
 		return // Start says so where it matters
-	}
-	s, err := earlier.State()
-	if err != nil || !s.HasData() {
-		return
 	}
 	if !c.Flags().Changed("brokers") {
 		o.Brokers = len(s.Brokers)
