@@ -135,9 +135,9 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e
 func (e *LineError) Unwrap() error { return e.Err }
 
 // Read calls each for every event of a trace.jsonl, in order, until it returns
-// an error; that one is returned. A line that is no event is a LineError. The event's slices are the callee's. A last line
-// without its end is one that was being written when the writer died, and is
-// skipped.
+// an error; that one is returned. A line that is no event is a LineError. The
+// event's slices are the callee's. A last line without its end is one that was being
+// written when the writer died, and is skipped.
 func Read(r io.Reader, each func(Event) error) error { return read(r, Decode, each) }
 
 // read is Read with a decoder.
