@@ -30,19 +30,27 @@ type subject struct {
 var subjects = []subject{
 	{dataset.Produce, "producing"},
 	{dataset.Fetch, "fetching"},
+	{dataset.P50, "p50 response time"},
 	{dataset.P99, "p99 response time"},
 	{dataset.E2EP99, "p99 end to end"},
 	{dataset.ProduceCost, "broker CPU per record"},
 }
 
-// subjectsOf are what an experiment can be judged by: at a fixed rate throughput is
+// judgedBy are what cells of a kind can be judged by: at a fixed rate throughput is
 // given, and no finding.
-func subjectsOf(e *dataset.Experiment) []subject {
-	all := slices.Clone(subjects)
-	all[len(all)-1].noun = costNoun(e)
-	if e.Kind == result.Paced {
-		return all[2:]
+func judgedBy(k result.Kind) []subject {
+	if k == result.Paced {
+		return slices.DeleteFunc(slices.Clone(subjects), func(s subject) bool {
+			return s.m.Name == result.MetricProduce || s.m.Name == result.MetricFetch
+		})
 	}
+	return slices.Clone(subjects)
+}
+
+// subjectsOf are what an experiment can be judged by, in its own words.
+func subjectsOf(e *dataset.Experiment) []subject {
+	all := judgedBy(e.Kind)
+	all[len(all)-1].noun = costNoun(e)
 	return all
 }
 

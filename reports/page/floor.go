@@ -38,7 +38,7 @@ func (v *view) floorWords() string {
 	var out []string
 	for _, k := range kinds {
 		var figures []string
-		for _, s := range subjects {
+		for _, s := range judgedBy(k.kind) {
 			if f := v.widest(k.kind, s.m); f > 0 {
 				figures = append(figures, s.noun+" "+floorRange(f))
 			}
@@ -55,7 +55,7 @@ func (v *view) unfloored() []string {
 	var out []string
 	for _, k := range kinds {
 		ran := slices.ContainsFunc(v.Experiments, func(e *dataset.Experiment) bool { return e.Kind == k.kind && len(e.Cells) > 1 })
-		has := slices.ContainsFunc(subjects, func(s subject) bool { return v.widest(k.kind, s.m) > 0 })
+		has := slices.ContainsFunc(judgedBy(k.kind), func(s subject) bool { return v.widest(k.kind, s.m) > 0 })
 		if ran && !has {
 			out = append(out, k.name)
 		}
@@ -81,19 +81,29 @@ func (v *view) floorTable() Table {
 	t := Table{Name: "noise floors", Columns: []Column{
 		text("experiment"), text("figure"), num("again ÷ base", "paired, per block"), num("low", ""), num("high", ""), num("n", "blocks"), text("nothing is claimed within"),
 	}}
-	for _, s := range subjects {
-		for _, n := range v.Noise(s.m) {
-			t.add("", word(n.Experiment), word(s.noun), ratio(n.Ratio.Median), ratio(n.Ratio.Low), ratio(n.Ratio.High), number(float64(n.Ratio.N), fmt.Sprint(n.Ratio.N)), word(floorRange(n.Floor)))
+	for _, k := range kinds {
+		for _, s := range judgedBy(k.kind) {
+			t.Rows = append(t.Rows, v.floorRows(k.kind, s)...)
 		}
 	}
 	return t
+}
+
+func (v *view) floorRows(k result.Kind, s subject) []Line {
+	var t Table
+	for _, n := range v.Noise(s.m) {
+		if n.Kind == k {
+			t.add("", word(n.Experiment), word(s.noun), ratio(n.Ratio.Median), ratio(n.Ratio.Low), ratio(n.Ratio.High), number(float64(n.Ratio.N), fmt.Sprint(n.Ratio.N)), word(floorRange(n.Floor)))
+		}
+	}
+	return t.Rows
 }
 
 // floorTile is the headline's word on the noise: that of producing, or of the first
 // figure that has one.
 func (v *view) floorTile() Tile {
 	for _, k := range kinds {
-		for _, s := range subjects {
+		for _, s := range judgedBy(k.kind) {
 			if f := v.widest(k.kind, s.m); f > 0 {
 				return Tile{Name: "noise floor", Value: floorRange(f), Small: fmt.Sprintf("%s, %s: the same configuration under two names", s.noun, k.name)}
 			}

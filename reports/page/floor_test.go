@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tidemark/bench/result"
+	"tidemark/reports/dataset"
 )
 
 // TestWithheldWords: the reason that is told is the one for which the verdict was
@@ -34,5 +35,25 @@ func TestNeedWords(t *testing.T) {
 		if got := needWords(result.Pair{Verdict: result.Undecided, NeedN: n}); !strings.Contains(got, want) {
 			t.Errorf("%d: got %q, want %q", n, got, want)
 		}
+	}
+}
+
+// TestFloorsAtAFixedRate: both percentiles have their floor told, and the rate, which is
+// given there, has none.
+func TestFloorsAtAFixedRate(t *testing.T) {
+	compare := &result.Compare{}
+	for i, m := range []string{result.MetricProduce, result.MetricP50, result.MetricP99} {
+		compare.Noise = append(compare.Noise, result.Noise{Experiment: "latency", Kind: result.Paced, Metric: m, Floor: 1.1 + float64(i)/10})
+	}
+	v := &view{&dataset.Invocation{Folder: &result.Folder{Compare: compare}}}
+	want := "cells at a fixed rate: p50 response time −17 % to +20 % and p99 response time −23 % to +30 %"
+	if got := spaced(v.floorWords()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if rows := v.floorTable().Rows; len(rows) != 2 || rows[0].Cells[1].Text != "p50 response time" {
+		t.Errorf("the table of floors holds %+v", rows)
+	}
+	if tile := v.floorTile(); !strings.HasPrefix(tile.Small, "p50") {
+		t.Errorf("the tile speaks of %q", tile.Small)
 	}
 }
