@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"tidemark/bench/result"
@@ -80,9 +81,18 @@ func widest(all []result.Noise, metric string) (share float64) {
 // floorNote says how far apart one configuration came out, figure by figure; empty
 // where none ran under two names.
 func floorNote(all []result.Noise) string {
+	given := func(n result.Noise) bool { // the rate, where it is fixed
+		return n.Kind == result.Paced && (n.Metric == result.MetricProduce || n.Metric == result.MetricFetch)
+	}
+	all = slices.DeleteFunc(slices.Clone(all), given)
 	var parts []string
 	for _, m := range metrics {
-		if share := widest(all, m.name); share > 0 && m.words != "" {
+		share := widest(all, m.name)
+		switch {
+		case share == 0 || m.words == "":
+		case share < 0.0005:
+			parts = append(parts, m.words+" less than ±0.1 %")
+		default:
 			parts = append(parts, fmt.Sprintf("%s −%.1f to +%.1f %%", m.words, 100*share/(1+share), 100*share))
 		}
 	}

@@ -116,3 +116,21 @@ func TestWithheld(t *testing.T) {
 		}
 	}
 }
+
+// TestFloorNote: a rate that is given has no floor told, a floor that rounds to nothing
+// is no pair of zeros.
+func TestFloorNote(t *testing.T) {
+	note := floorNote([]result.Noise{
+		{Kind: result.Paced, Metric: result.MetricProduce, Floor: 1.0001},
+		{Kind: result.Paced, Metric: result.MetricP50, Floor: 1.2},
+		{Kind: result.Burst, Metric: result.MetricFetch, Floor: 1.0002},
+	})
+	for _, want := range []string{"records/s fetched less than ±0.1 %", "p50 response time −16.7 to +20.0 %"} {
+		if !strings.Contains(note, want) {
+			t.Errorf("the note does not say %q: %s", want, note)
+		}
+	}
+	if strings.Contains(note, "records/s produced") {
+		t.Errorf("the note speaks of a rate that was given: %s", note)
+	}
+}

@@ -116,17 +116,13 @@ func (v *view) courses(c *dataset.Cell) []course {
 // and for how long, where they ended. Where the first seconds were not level among
 // themselves nothing is held against them.
 func courseWords(all []course) string {
-	span := func(f chart.Format, of func(course) float64) string {
+	over := func(f chart.Format, of func(course) float64) string {
 		var values []float64
 		for _, c := range all {
 			values = append(values, of(c))
 		}
 		sort.Float64s(values)
-		low, high := f(values[0]), f(values[len(values)-1])
-		if low == high {
-			return low
-		}
-		return low + " to " + high
+		return span(f(values[0]), f(values[len(values)-1]))
 	}
 	level := 0
 	for _, c := range all {
@@ -145,7 +141,7 @@ func courseWords(all []course) string {
 	if len(all) > 1 {
 		runs = fmt.Sprintf("%d runs", len(all))
 	}
-	rate := func(of func(course) float64) string { return span(chart.Count, of) }
+	rate := func(of func(course) float64) string { return over(chart.Count, of) }
 	seconds := fmt.Sprintf("lowest second %s, median %s, highest %s",
 		rate(func(c course) float64 { return c.lowest }), rate(func(c course) float64 { return c.middle }), rate(func(c course) float64 { return c.highest }))
 	if slices.ContainsFunc(all, func(c course) bool { return !c.started() }) {
@@ -153,14 +149,14 @@ func courseWords(all []course) string {
 		for _, c := range all {
 			low, high = min(low, c.startLow), max(high, c.startHigh)
 		}
-		return fmt.Sprintf("the first %d seconds ran at %s to %s records/s, too unlike each other to hold the rest against; the worst %d in a row at %s; %s; the last %d seconds at %s; %s (%s)",
-			firstSeconds, chart.Count(low), chart.Count(high), worstSeconds, rate(func(c course) float64 { return c.worst }), seconds, lastSeconds, rate(func(c course) float64 { return c.last }), said, runs)
+		return fmt.Sprintf("the first %d seconds ran at %s records/s, too unlike each other to hold the rest against; the worst %d in a row at %s; %s; the last %d seconds at %s; %s (%s)",
+			firstSeconds, span(chart.Count(low), chart.Count(high)), worstSeconds, rate(func(c course) float64 { return c.worst }), seconds, lastSeconds, rate(func(c course) float64 { return c.last }), said, runs)
 	}
 	return fmt.Sprintf("%s records/s in the first %d seconds; the worst %d in a row at %s (%s of that), %s s below half of it; %s; the last %d seconds ran at %s of the first %d; %s (%s)",
 		rate(func(c course) float64 { return c.first }), firstSeconds,
-		worstSeconds, rate(func(c course) float64 { return c.worst }), span(share100, func(c course) float64 { return c.worst / c.first }),
-		span(func(v float64) string { return fmt.Sprintf("%.0f", v) }, func(c course) float64 { return c.below }),
-		seconds, lastSeconds, span(share100, func(c course) float64 { return c.last / c.first }), firstSeconds, said, runs)
+		worstSeconds, rate(func(c course) float64 { return c.worst }), over(share100, func(c course) float64 { return c.worst / c.first }),
+		over(func(v float64) string { return fmt.Sprintf("%.0f", v) }, func(c course) float64 { return c.below }),
+		seconds, lastSeconds, over(share100, func(c course) float64 { return c.last / c.first }), firstSeconds, said, runs)
 }
 
 // kernelWords say where the processor time of a cell's runs went, where most of it was

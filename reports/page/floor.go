@@ -12,7 +12,11 @@ import (
 // floorRange writes a floor as the changes between which nothing is claimed: a factor of
 // 1.43 is −30 % to +43 %, and no ± of either.
 func floorRange(factor float64) string {
-	return changes(result.Interval{Median: 1, Low: 1 / factor, High: factor})
+	said := changes(result.Interval{Median: 1, Low: 1 / factor, High: factor})
+	if said == signed(1) {
+		return "less than ±0.1" + nbsp + "%"
+	}
+	return said
 }
 
 // kinds are the ways to run in the order in which a report speaks of them.

@@ -56,13 +56,22 @@ func percent(ratio float64) string {
 // nbsp keeps a number and its unit on one line.
 const nbsp = "\u00a0"
 
-// changes writes an interval of ratios, both ends as the median is written.
+// changes writes an interval of ratios, both ends as the median is written, and once
+// where they read the same.
 func changes(i result.Interval) string {
 	write := signed
 	if doubles(i.Median) {
 		write = times
 	}
-	return write(i.Low) + " to " + write(i.High)
+	return span(write(i.Low), write(i.High))
+}
+
+// span is a range in words; what reads the same at both ends is said once.
+func span(low, high string) string {
+	if low == high {
+		return low
+	}
+	return low + " to " + high
 }
 
 // better is the word for a verdict of faster or slower in a metric.
@@ -248,7 +257,7 @@ func bounds(i result.Interval, f chart.Format) string {
 	case i.N < 2:
 		return "one run, so no interval"
 	case i.How == "min_max":
-		return fmt.Sprintf("%s to %s in %d runs", f(i.Low), f(i.High), i.N)
+		return fmt.Sprintf("%s in %d runs", span(f(i.Low), f(i.High)), i.N)
 	}
 	return fmt.Sprintf("95"+nbsp+"%% interval %s, n = %d", bracket(i, f), i.N)
 }

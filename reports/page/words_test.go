@@ -30,6 +30,12 @@ func TestChange(t *testing.T) {
 	if got := changes(wide); got != "×0.44 to ×0.53" {
 		t.Errorf("both ends of an interval must be written alike, got %q", got)
 	}
+	if got := spaced(changes(result.Interval{Median: 1, Low: 0.9998, High: 1.0002})); got != "±0 %" {
+		t.Errorf("a range that reads the same at both ends is said once, got %q", got)
+	}
+	if got := spaced(floorRange(1.0002)); got != "less than ±0.1 %" {
+		t.Errorf("a floor that rounds to nothing: got %q", got)
+	}
 }
 
 // TestVerdict: the words follow the verdict and the metric's direction, and never
