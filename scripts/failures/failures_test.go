@@ -105,3 +105,36 @@ func TestTheEndIsShort(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyLeavesAreCounted: a test with subtests is counted through them.
+func TestOnlyLeavesAreCounted(t *testing.T) {
+	build := `{"Action":"start","Package":"tidemark/e2e"}
+{"Action":"fail","Package":"tidemark/e2e","FailedBuild":"tidemark/e2e"}`
+	for _, c := range []struct {
+		name, events string
+		want         tally
+	}{
+		{"nothing", "", tally{}},
+		{"one subtest of three fails, one is skipped", stream(
+			[3]string{"run", "TestA", ""}, [3]string{"run", "TestA/one", ""}, [3]string{"pass", "TestA/one", ""},
+			[3]string{"run", "TestA/two", ""}, [3]string{"run", "TestA/two/deep", ""}, [3]string{"fail", "TestA/two/deep", ""}, [3]string{"fail", "TestA/two", ""},
+			[3]string{"run", "TestA/three", ""}, [3]string{"skip", "TestA/three", ""}, [3]string{"fail", "TestA", ""},
+			[3]string{"run", "TestB", ""}, [3]string{"pass", "TestB", ""}, [3]string{"fail", "", ""}), tally{passed: 2, failed: 1, skipped: 1}},
+		{"all subtests pass", stream(
+			[3]string{"run", "TestA", ""}, [3]string{"run", "TestA/a/b", ""}, [3]string{"pass", "TestA/a/b", ""}, [3]string{"pass", "TestA", ""},
+			[3]string{"pass", "", ""}), tally{passed: 1}},
+		{"a test that fails beside its subtests", stream(
+			[3]string{"run", "TestA", ""}, [3]string{"run", "TestA/one", ""}, [3]string{"pass", "TestA/one", ""}, [3]string{"fail", "TestA", ""},
+			[3]string{"fail", "", ""}), tally{passed: 1, failed: 1}},
+		{"a crash in a subtest", stream(
+			[3]string{"run", "TestA", ""}, [3]string{"run", "TestA/one", ""}, [3]string{"fail", "", ""}), tally{failed: 1}},
+		{"a package that does not build", build, tally{failed: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := count(strings.NewReader(c.events))
+			if err != nil || got != c.want {
+				t.Errorf("got %v, %v, want %v", got, err, c.want)
+			}
+		})
+	}
+}

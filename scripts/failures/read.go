@@ -27,37 +27,44 @@ type event struct {
 // run is what is known of a test or a package under way.
 type run struct{ pkg, test string }
 
-// read finds the failures of a part, in the order of their ends. A line that is no event
-// is passed over.
-func read(part string, from io.Reader) (found []failure, err error) {
-	output := map[run]*strings.Builder{}
-	builds := map[string]*strings.Builder{}
+// events calls do with each event. A line that is none is passed over.
+func events(from io.Reader, do func(event)) error {
 	lines := bufio.NewReader(from)
 	for {
 		line, err := lines.ReadBytes('\n')
 		var e event
 		if json.Unmarshal(line, &e) == nil {
-			key := run{e.Package, e.Test}
-			switch e.Action {
-			case "run", "start":
-				output[key] = &strings.Builder{}
-			case "output":
-				add(output, key, e.Output)
-			case "build-output":
-				add(builds, e.ImportPath, e.Output)
-			case "pass", "skip":
-				delete(output, key)
-			case "fail":
-				found = append(found, ended(part, e, output, builds, found)...)
-			}
+			do(e)
 		}
 		if errors.Is(err, io.EOF) {
-			return found, nil
+			return nil
 		}
 		if err != nil {
-			return found, err
+			return err
 		}
 	}
+}
+
+// read finds the failures of a part, in the order of their ends.
+func read(part string, from io.Reader) (found []failure, err error) {
+	output := map[run]*strings.Builder{}
+	builds := map[string]*strings.Builder{}
+	err = events(from, func(e event) {
+		key := run{e.Package, e.Test}
+		switch e.Action {
+		case "run", "start":
+			output[key] = &strings.Builder{}
+		case "output":
+			add(output, key, e.Output)
+		case "build-output":
+			add(builds, e.ImportPath, e.Output)
+		case "pass", "skip":
+			delete(output, key)
+		case "fail":
+			found = append(found, ended(part, e, output, builds, found)...)
+		}
+	})
+	return found, err
 }
 
 func add[K comparable](to map[K]*strings.Builder, key K, text string) {
