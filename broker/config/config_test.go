@@ -138,6 +138,19 @@ func TestUnitsOfTime(t *testing.T) {
 	}
 }
 
+// TestBoundsAreInTheUnitOfTheirName: what is wrong with a value is said in its unit.
+func TestBoundsAreInTheUnitOfTheirName(t *testing.T) {
+	for name, want := range map[string]string{
+		"offsets.retention.minutes":               `"0" is not at least 1 minute`,
+		"leader.imbalance.check.interval.seconds": `"0" is not at least 1 second`,
+		"offsets.commit.timeout.ms":               `"0" is not at least 1 ms`,
+	} {
+		if _, err := Parse(map[string]string{name: "0"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s=0: got error %v, want %q in it", name, err, want)
+		}
+	}
+}
+
 func TestBrokerSettingsThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{"log.dris", "x", `did you mean "log.dirs"?`},
