@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -266,29 +264,11 @@ func (r *rig) kill(t *testing.T, ids ...int32) {
 	}
 }
 
-// quietPorts are the ports that quietPort gave.
-var quietPorts sync.Map
-
-// quietPort is a free port below those that the kernel gives to outgoing connections,
-// and given once: who is killed, or starts late, finds it free.
+// quietPort is a free port that no other process finds or is given: who is killed, or
+// starts late, finds it free.
 func quietPort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close() // only its number is wanted
-	for i := range 1000 {
-		port := 10000 + (start+i*7919)%20000
-		if _, given := quietPorts.LoadOrStore(port, true); given {
-			continue
-		}
-		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			_ = l.Close() // nobody has connected
-			return port
-		}
-	}
-	t.Fatal("no free port")
-	return 0
+	ports, err := cluster.FreePorts(1)
+	must(t, err)
+	return ports[0]
 }

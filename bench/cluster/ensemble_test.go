@@ -15,7 +15,7 @@ func TestEnsemble(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer l.Close()
-	dead, err := freePorts(1)
+	dead, err := FreePorts(1)
 	must(t, err)
 	list := loopback(dead[0]) + "," + l.Addr().String()
 	c := start(t, Options{Dir: t.TempDir(), Brokers: 1, Zookeeper: list + "/lab/one"})

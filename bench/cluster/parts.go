@@ -53,7 +53,7 @@ func findStore(servers string) error {
 }
 
 func (c *Cluster) startEmbedded(ctx context.Context, s *State) error {
-	ports, err := freePorts(1)
+	ports, err := FreePorts(1)
 	if err != nil {
 		return err
 	}

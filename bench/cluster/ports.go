@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -12,7 +14,7 @@ import (
 // publicPorts are the ports that clients know.
 func publicPorts(o Options) ([]int, error) {
 	if o.Port == 0 {
-		return freePorts(o.Brokers)
+		return FreePorts(o.Brokers)
 	}
 	var ports []int
 	for i := range o.Brokers {
@@ -36,15 +38,26 @@ const (
 	tries    = 1000
 )
 
-// given are the ports that were found for this process's clusters. Who is to listen on
-// one may not do so yet, so that it looks free still.
-var given = struct {
-	sync.Mutex
-	ports map[int]bool
-}{ports: map[int]bool{}}
+// mostHeld bounds how many ports this process holds; the first are let go for the last.
+const mostHeld = 500
 
-// freePorts finds ports that nobody listens on now, and that were not found before.
-func freePorts(n int) ([]int, error) {
+// given are the ports that were found for processes that may not listen yet, so that they
+// look free still, in the order in which they were found.
+var given struct {
+	sync.Mutex
+	ports []heldPort
+}
+
+// heldPort is a port and what keeps it from others; nil where the system cannot.
+type heldPort struct {
+	number int
+	hold   io.Closer
+}
+
+// FreePorts finds ports of 127.0.0.1 that nobody has, for processes that are to be started,
+// killed and started again. No other call finds them while this process runs, in whatever
+// process, nor does the kernel give them to anybody who leaves the choice to it.
+func FreePorts(n int) ([]int, error) {
 	below := outgoing
 	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
 		var first int
@@ -54,27 +67,55 @@ func freePorts(n int) ([]int, error) {
 	}
 	given.Lock()
 	defer given.Unlock()
-	if len(given.ports) > (below-lowestPort)/2 {
-		clear(given.ports) // the first of them were given long ago
-	}
 	var ports []int
 	for range tries {
 		if len(ports) == n {
 			return ports, nil
 		}
-		port := lowestPort + rand.IntN(below-lowestPort)
-		if given.ports[port] {
+		p := heldPort{number: lowestPort + rand.IntN(below-lowestPort)}
+		if !p.take() {
 			continue
 		}
-		l, err := net.Listen("tcp", loopback(port))
-		if err != nil {
-			continue // taken
+		given.ports = append(given.ports, p)
+		ports = append(ports, p.number)
+		if len(given.ports) > mostHeld {
+			given.ports[0].release()
+			given.ports = given.ports[1:]
 		}
-		_ = l.Close() // nobody has connected
-		given.ports[port] = true
-		ports = append(ports, port)
 	}
 	return nil, fmt.Errorf("%d free ports between %d and %d were not to be found", n, lowestPort, below)
+}
+
+// take holds the port, if nobody else has it. It is called with given locked.
+func (p *heldPort) take() bool {
+	if slices.ContainsFunc(given.ports, func(g heldPort) bool { return g.number == p.number }) {
+		return false
+	}
+	var err error
+	if p.hold, err = hold(p.number); err != nil {
+		return false // taken
+	}
+	if canListen(p.number) {
+		return true
+	}
+	p.release() // on this system the hold itself is in the way
+	p.hold = nil
+	return canListen(p.number)
+}
+
+func (p heldPort) release() {
+	if p.hold != nil {
+		_ = p.hold.Close() // it has done nothing
+	}
+}
+
+func canListen(port int) bool {
+	l, err := net.Listen("tcp", loopback(port))
+	if err != nil {
+		return false
+	}
+	_ = l.Close() // nobody has connected
+	return true
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

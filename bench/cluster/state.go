@@ -101,7 +101,7 @@ func plan(o Options) (*State, error) {
 	}
 	var private []int
 	if o.Proxy {
-		if private, err = freePorts(o.Brokers); err != nil {
+		if private, err = FreePorts(o.Brokers); err != nil {
 			return nil, err
 		}
 	}

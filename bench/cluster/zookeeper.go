@@ -21,7 +21,7 @@ func (c *Cluster) startReal(ctx context.Context, s *State) error {
 	if _, err := os.Stat(ZooKeeperScript); err != nil {
 		return fmt.Errorf("ZooKeeper is not installed; to install it: scripts/install-zookeeper.sh (%w)", err)
 	}
-	ports, err := freePorts(1)
+	ports, err := FreePorts(1)
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tidemark/bench/cluster"
 	"tidemark/engines/catalog"
 )
 
@@ -231,14 +233,11 @@ func TestTopicsAgainstABroker(t *testing.T) {
 }
 
 func TestNobodyAnswers(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := cluster.FreePorts(1) // and nobody listens there
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
 	code, _, errout := runLine(t, "topics", "list", "--bootstrap", address, "--timeout", "1s")
 	if code != ExitFailed || !strings.Contains(errout, "`tidemark broker` starts one") {
 		t.Errorf("exit %d, said %q", code, errout)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -228,18 +229,21 @@ func TestUpTwice(t *testing.T) {
 }
 
 func TestTakenPort(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := cluster.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := ports[0]
+	if got := taken(port, 1); got != 0 {
+		t.Errorf("port %d is free, and taken says %d", port, got)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	port := l.Addr().(*net.TCPAddr).Port
 	if got := taken(port-1, 2); got != port && got != port-1 {
 		t.Errorf("of the two ports up to %d, %d is taken", port, got)
-	}
-	_ = l.Close()
-	if got := taken(port, 1); got != 0 {
-		t.Errorf("port %d is free, and taken says %d", port, got)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -124,7 +125,13 @@ func sharedZooKeeper(t testing.TB) string {
 	if testing.Short() {
 		t.Skip("the real ZooKeeper needs a Java machine; not with -short")
 	}
-	zooKeeper.once.Do(func() { zooKeeper.addr, zooKeeper.stop, zooKeeper.err = launchZooKeeper() })
+	zooKeeper.once.Do(func() {
+		for range 3 { // somebody may take the port before it does
+			if zooKeeper.addr, zooKeeper.stop, zooKeeper.err = launchZooKeeper(); zooKeeper.err == nil {
+				return
+			}
+		}
+	})
 	if zooKeeper.err != nil {
 		t.Fatalf("start ZooKeeper: %v", zooKeeper.err)
 	}
@@ -143,13 +150,12 @@ func launchZooKeeper() (addr string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := cluster.FreePorts(1)
 	if err != nil {
 		return "", nil, err
 	}
-	addr = l.Addr().String()
-	l.Close() // the server takes the port over
-	env, args, err := cluster.ZooKeeperCommand(dir, l.Addr().(*net.TCPAddr).Port, 2*time.Second)
+	addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
+	env, args, err := cluster.ZooKeeperCommand(dir, ports[0], 2*time.Second)
 	if err != nil {
 		return "", nil, err
 	}
@@ -163,13 +169,18 @@ func launchZooKeeper() (addr string, stop func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return "", nil, err
 	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // killed, or its output says why
+		close(ended)
+	}()
 	stop = func() {
 		_ = cmd.Process.Kill() // it may have ended by itself
-		_ = cmd.Wait()
+		<-ended
 		out.Close()
 		os.RemoveAll(dir)
 	}
-	if err := awaitServer(addr); err != nil {
+	if err := awaitServer(addr, ended); err != nil {
 		text, _ := os.ReadFile(out.Name())
 		stop()
 		return "", nil, fmt.Errorf("%w; it said:\n%s", err, text)
@@ -179,7 +190,7 @@ func launchZooKeeper() (addr string, stop func(), err error) {
 
 // awaitServer asks until the server says that it serves; it says imok earlier. While it
 // starts it may take a word and never answer: it is asked anew.
-func awaitServer(addr string) error {
+func awaitServer(addr string, ended <-chan struct{}) error {
 	var last error
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		answer, err := fourLetterWord(addr, "srvr", time.Second)
@@ -187,7 +198,11 @@ func awaitServer(addr string) error {
 			return nil
 		}
 		last = err
-		time.Sleep(50 * time.Millisecond) // another process: nothing to wait on
+		select {
+		case <-ended:
+			return errors.Join(errors.New("it ended"), last)
+		case <-time.After(50 * time.Millisecond): // another process: nothing to wait on
+		}
 	}
 	return errors.Join(errors.New("it does not serve"), last)
 }
