@@ -89,7 +89,7 @@ func Load(folders ...string) (*Set, error) {
 			s.Problems = append(s.Problems, err) // it names the folder
 			continue
 		}
-		s.put(newInvocation(f))
+		s.put(Of(f))
 	}
 	if len(s.Groups) == 0 {
 		return nil, fmt.Errorf("%w: %w", ErrNothing, errors.Join(s.Problems...))
@@ -111,7 +111,8 @@ func (s *Set) put(inv *Invocation) {
 	s.Groups = append(s.Groups, Group{Key: key, Invocations: []*Invocation{inv}})
 }
 
-func newInvocation(f *result.Folder) *Invocation {
+// Of is the invocation of a folder that is loaded.
+func Of(f *result.Folder) *Invocation {
 	inv := &Invocation{Folder: f, Name: filepath.Base(filepath.Clean(f.Dir)), Computed: f.Compare == nil}
 	if f.Compare != nil && f.Compare.Noise == nil {
 		inv.Computed, inv.Former = true, true

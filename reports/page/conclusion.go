@@ -70,8 +70,11 @@ func conclude(v *view) []Statement {
 	var out []Statement
 	for _, e := range v.Experiments {
 		for _, s := range subjectsOf(e) {
-			out = append(out, concludeOn(e, s, "", func(c *dataset.Cell) bool { return !precompressed(c) })...)
-			out = append(out, concludeOn(e, s, "Batches compressed beforehand: ", precompressed)...)
+			limit := func(c *dataset.Cell) bool { return brokerless(e, c) }
+			before := func(c *dataset.Cell) bool { return precompressed(c) && !limit(c) }
+			out = append(out, concludeOn(e, s, "", func(c *dataset.Cell) bool { return !precompressed(c) && !limit(c) })...)
+			out = append(out, concludeOn(e, s, "Batches compressed beforehand: ", before)...)
+			out = append(out, concludeOn(e, s, limitFirst, limit)...)
 		}
 	}
 	out = append(append(append(losses(v), replication(v)...), out...), figures(v)...)

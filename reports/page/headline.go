@@ -35,7 +35,7 @@ func verdictsLine(v *view) string {
 	for _, e := range v.Experiments {
 		for _, c := range e.Cells {
 			for _, s := range subjectsOf(e) {
-				if p, ok := c.Pair(s.m); ok && s.m.Name != result.MetricProduceCost && !c.AA {
+				if p, ok := c.Pair(s.m); ok && s.m.Name != result.MetricProduceCost && !c.AA && !brokerless(e, c) {
 					counts[p.Verdict]++
 					compared++
 				}

@@ -189,7 +189,7 @@ func seen(exps []*dataset.Experiment, m dataset.Metric, quantity string) string 
 	for _, e := range exps {
 		for _, c := range e.Cells {
 			p, ok := c.Pair(m)
-			if !ok || c.AA {
+			if !ok || c.AA || brokerless(e, c) {
 				continue
 			}
 			compared++

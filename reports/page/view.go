@@ -111,7 +111,10 @@ func rowGroup(c *dataset.Cell) string {
 // nameCell is a cell's name in a table.
 func nameCell(e *dataset.Experiment, c *dataset.Cell) Cell {
 	name := word(axes(c, e.Axes))
-	if precompressed(c) {
+	switch {
+	case brokerless(e, c):
+		return name.small(limitOnly)
+	case precompressed(c):
 		return name.small(beforehand)
 	}
 	return name
@@ -201,6 +204,9 @@ func estimate(i result.Interval) chart.Interval {
 // view, grey, with the reason.
 func row(e *dataset.Experiment, c *dataset.Cell, m dataset.Metric, f chart.Format) chart.Row {
 	_, label := rowName(c)
+	if brokerless(e, c) {
+		label += " (" + limitOnly + ")"
+	}
 	i := c.Interval(m)
 	a := look(c, m)
 	r := chart.Row{
