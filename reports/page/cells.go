@@ -37,23 +37,23 @@ func cells(v *view) (Panel, error) {
 
 // shownMetric is one pair of columns of the overview.
 type shownMetric struct {
-	m          dataset.Metric
-	name, unit string
-	f          chart.Format
+	m      dataset.Metric
+	column Column
+	f      chart.Format
 }
 
 // overviewMetrics are the figures by which an experiment of a kind is judged.
 func overviewMetrics(e *dataset.Experiment) []shownMetric {
 	all := []shownMetric{
-		{dataset.Produce, "produce", "records/s", chart.Count},
-		{dataset.Fetch, "fetch", "records/s", chart.Count},
-		{dataset.ProduceCost, "broker cost", "core-s per M records", chart.Plain},
+		{dataset.Produce, num("produce", "records/s"), chart.Count},
+		{dataset.Fetch, num("fetch", "records/s"), chart.Count},
+		{dataset.ProduceCost, num("broker cost", "core-s per M records"), chart.Plain},
 	}
 	if e.Kind == result.Paced {
 		all = []shownMetric{
-			{dataset.P50, "p50 response", "", chart.Nanoseconds},
-			{dataset.P99, "p99 response", "", chart.Nanoseconds},
-			{dataset.E2EP99, "p99 end to end", "", chart.Nanoseconds},
+			{dataset.P50, lasting("p50 response"), chart.Nanoseconds},
+			{dataset.P99, lasting("p99 response"), chart.Nanoseconds},
+			{dataset.E2EP99, lasting("p99 end to end"), chart.Nanoseconds},
 		}
 	}
 	var out []shownMetric
@@ -69,7 +69,7 @@ func overview(e *dataset.Experiment) Table {
 	shown := overviewMetrics(e)
 	t := Table{Name: heading(e), About: e.About, Columns: []Column{text("cell")}}
 	for _, s := range shown {
-		t.Columns = append(t.Columns, num(s.name, s.unit))
+		t.Columns = append(t.Columns, s.column)
 		if compared(e, s.m) {
 			t.Columns = append(t.Columns, paired("against base"))
 		}

@@ -57,15 +57,14 @@ const overtaking = 1.01
 func strategyLatencies(e *dataset.Experiment) Table {
 	t := Table{Name: heading(e), About: "Response times count from the instant at which a record was due. Where less than the offered rate was acknowledged they are those of a queue that grows.",
 		Columns: []Column{text("strategy"), text("followers"), num("offered", "records/s"), num("acknowledged", "share"),
-			num("p50", "ms"), num("low", ""), num("high", ""), num("p99", "ms"), num("low", ""), num("high", ""), num("p99 of both well", "paired, per block"), num("low", ""), num("high", ""), num("n", "runs")}}
-	inMs := func(ns float64) string { return chart.Plain(ns / 1e6) }
+			lasting("p50"), lasting("low"), lasting("high"), lasting("p99"), lasting("low"), lasting("high"), num("p99 of both well", "paired, per block"), num("low", ""), num("high", ""), num("n", "runs")}}
 	most := 0.0
 	for _, c := range byStrategy(e) {
 		taken, _ := achieved(c)
 		p50, p99 := c.Interval(dataset.P50), c.Interval(dataset.P99)
 		most = max(most, taken)
 		line := append(strategyCells(e, c), number(offered(c), chart.Count(offered(c))), number(taken, chart.Percent(taken)))
-		line = append(append(line, estimateCells(p50, inMs)...), estimateCells(p99, inMs)...)
+		line = append(append(line, estimateCells(p50, chart.Nanoseconds)...), estimateCells(p99, chart.Nanoseconds)...)
 		t.add("", append(append(line, shareCells(e, c, dataset.P99)...), number(float64(p99.N), fmt.Sprint(p99.N)))...)
 	}
 	if most > overtaking {

@@ -163,9 +163,9 @@ var tabled = []struct {
 func spectrumTable(name string) Table {
 	t := Table{Name: name, Columns: []Column{text("cell"), text("time")}}
 	for _, q := range tabled {
-		t.Columns = append(t.Columns, num("p"+chart.Precise(q.q*100), "ms"))
+		t.Columns = append(t.Columns, lasting("p"+chart.Precise(q.q*100)))
 	}
-	t.Columns = append(t.Columns, num("largest", "ms"), num("n", "runs"))
+	t.Columns = append(t.Columns, lasting("largest"), num("n", "runs"))
 	return t
 }
 
@@ -213,9 +213,9 @@ func summaryRow(t *Table, cell, metric string, c *dataset.Cell) {
 		if len(values) < len(all) {
 			values = nil
 		}
-		cells = append(cells, ms(middleOf(values)))
+		cells = append(cells, duration(middleOf(values)))
 	}
-	t.add("", append(cells, ms(float64(largest)), number(float64(len(all)), fmt.Sprint(len(all))))...)
+	t.add("", append(cells, duration(float64(largest)), number(float64(len(all)), fmt.Sprint(len(all))))...)
 }
 
 // gapTitle says how far response and service time are apart at p99 in the busiest

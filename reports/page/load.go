@@ -142,7 +142,7 @@ func loadCurve(e *dataset.Experiment, k curve) (Figure, Table, string) {
 		Size:     chart.Size{Width: chart.Wide.Width, Height: 380},
 	}
 	t := Table{Name: name, Columns: []Column{
-		num("offered", "records/s"), num("acknowledged", "% of offered"), num("lowest run", "% of offered"), num("p50", "ms"), num("p99", "ms"), num("p99 low", "ms"), num("p99 high", "ms"), num("p99.9", "ms"), num("n", "runs"), text("state"),
+		num("offered", "records/s"), num("acknowledged", "% of offered"), num("lowest run", "% of offered"), lasting("p50"), lasting("p99"), lasting("p99 low"), lasting("p99 high"), lasting("p99.9"), num("n", "runs"), text("state"),
 	}}
 	for n, m := range []dataset.Metric{dataset.P50, dataset.P99, dataset.P999} {
 		s := chart.LineSeries{Name: []string{"p50", "p99", "p99.9"}[n], Ink: chart.Series(n), Shape: chart.Shape(n), Label: true}
@@ -168,7 +168,7 @@ func loadCurve(e *dataset.Experiment, k curve) (Figure, Table, string) {
 		i50, i99, i999 := cell.Interval(dataset.P50), cell.Interval(dataset.P99), cell.Interval(dataset.P999)
 		tail := number(nan, "")
 		if holds(cell, 0.999) {
-			tail = ms(i999.Median)
+			tail = duration(i999.Median)
 		}
 		state, class := "keeps up", ""
 		if !keepsUp(cell) {
@@ -176,7 +176,7 @@ func loadCurve(e *dataset.Experiment, k curve) (Figure, Table, string) {
 		}
 		middle, lowest := achieved(cell)
 		t.add(class, number(offered(cell), chart.Count(offered(cell))), tenth(middle), tenth(lowest),
-			ms(i50.Median), ms(i99.Median), ms(i99.Low), ms(i99.High), tail, number(float64(i99.N), fmt.Sprint(i99.N)), word(state))
+			duration(i50.Median), duration(i99.Median), duration(i99.Low), duration(i99.High), tail, number(float64(i99.N), fmt.Sprint(i99.N)), word(state))
 	}
 	return draw(name, c.Keys(), c), t, loadTitle(k)
 }
@@ -224,11 +224,4 @@ func loadTitle(k curve) string {
 	}
 	return fmt.Sprintf("Up to %s records/s offered, p99 response time stays within %s (%s)",
 		chart.Shorten(chart.Count(highest)), chart.Nanoseconds(most.High), bounds(most, chart.Nanoseconds))
-}
-
-func ms(ns float64) Cell {
-	if ns <= 0 {
-		return number(nan, "")
-	}
-	return number(ns/1e6, chart.Plain(ns/1e6))
 }

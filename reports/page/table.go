@@ -1,11 +1,14 @@
 package page
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+
+	"tidemark/reports/chart"
 )
 
 // Table is the data behind a picture, or a table that is the panel itself.
@@ -25,6 +28,8 @@ type Column struct {
 	Unit string `json:"unit,omitempty"`
 	// Number aligns to the right and sorts by value.
 	Number bool `json:"number,omitempty"`
+	// Copied is the unit of the values and of a CSV where each text names its own.
+	Copied string `json:"value_unit,omitempty"`
 }
 
 // Line is one row of a table.
@@ -59,6 +64,15 @@ func number(v float64, text string) Cell {
 	return Cell{Text: text, Value: &v}
 }
 
+// duration is a time in nanoseconds, written in the unit that fits it; none is an empty
+// cell.
+func duration(ns float64) Cell {
+	if ns <= 0 {
+		return number(nan, "")
+	}
+	return number(ns, chart.Nanoseconds(ns))
+}
+
 func (c Cell) small(text string) Cell {
 	c.Small = text
 	return c
@@ -82,10 +96,12 @@ func (t *Table) add(class string, cells ...Cell) {
 	t.Rows = append(t.Rows, Line{Class: class, Cells: cells})
 }
 
-// text, num and paired are short for columns; the last is for verdicts against a base.
+// text, num, lasting and paired are short for columns: of words, of numbers, of
+// durations in nanoseconds, and of verdicts against a base.
 func text(name string) Column      { return Column{Name: name} }
 func paired(name string) Column    { return Column{Name: name, Unit: "paired, per block"} }
 func num(name, unit string) Column { return Column{Name: name, Unit: unit, Number: true} }
+func lasting(name string) Column   { return Column{Name: name, Number: true, Copied: "ns"} }
 
 // CSV is the table with full numbers, one heading line first; the page's button
 // copies the same.
@@ -95,8 +111,8 @@ func (t Table) CSV() (string, error) {
 	head := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		head[i] = c.Name
-		if c.Unit != "" {
-			head[i] += " (" + c.Unit + ")"
+		if unit := cmp.Or(c.Unit, c.Copied); unit != "" {
+			head[i] += " (" + unit + ")"
 		}
 	}
 	rows := [][]string{head}

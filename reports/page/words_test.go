@@ -144,3 +144,23 @@ func TestCellEscapes(t *testing.T) {
 		}
 	}
 }
+
+// TestDurations: a time is read in the unit that fits it, three digits of it, and copied
+// in nanoseconds under a heading that says so.
+func TestDurations(t *testing.T) {
+	var tb Table
+	tb.Columns = []Column{lasting("p50")}
+	for ns, want := range map[float64]string{546: "546 ns", 48_012: "48.0 µs", 1_623_000: "1.62 ms", 0: "–"} {
+		c := duration(ns)
+		if got := spaced(c.Text); got != want {
+			t.Errorf("%v ns: got %q, want %q", ns, got, want)
+		}
+	}
+	tb.add("", duration(546))
+	if got, err := tb.CSV(); err != nil || got != "p50 (ns)\n546\n" {
+		t.Errorf("copied as %q, %v", got, err)
+	}
+	if head, _, _ := strings.Cut(tb.Markdown(), "\n"); head != "| p50 |" {
+		t.Errorf("the heading gives a unit that the texts do not have: %q", head)
+	}
+}
