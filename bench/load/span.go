@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tidemark/bench/result"
 	"tidemark/bench/schedule"
 )
 
@@ -38,6 +39,11 @@ func newSpan(warmUp, window, interval time.Duration, maxBytes int64) *span {
 func (s *span) fix() {
 	s.open(s.begin + s.warmUp)
 	s.close(s.begin + s.warmUp + s.window)
+}
+
+// lastPart begins that part of a paced window whose sends are made even after its end.
+func (s *span) lastPart() int64 {
+	return s.end.Load() - int64(float64(s.window)*result.LastPart)
 }
 
 func (s *span) open(at int64) {

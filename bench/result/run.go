@@ -123,6 +123,11 @@ type Records struct {
 	CompressRate int64 `json:"compress_permil"` // wire bytes per 1000 uncompressed batch bytes, 0 if unknown
 }
 
+// LastPart is the share of a paced window at its end within which a target may be behind:
+// what is due there is sent even after the end, and its response times count. What was
+// due earlier and is unsent at the end is dropped, since the target did not keep up.
+const LastPart = 0.001
+
 // Window is one measured window: what was asked for, what came of it and what
 // it cost. Counts are records, and of the window only: InFlightStart + Accepted
 // = Acked + Failed + InFlightEnd. Of a fetch, Acked is what was read.
@@ -134,7 +139,7 @@ type Window struct {
 	Failed        int64 `json:"failed"`
 	InFlightStart int64 `json:"in_flight_start"`
 	InFlightEnd   int64 `json:"in_flight_end"`
-	Dropped       int64 `json:"dropped"` // intended but never sent
+	Dropped       int64 `json:"dropped"` // due before LastPart, and never sent
 	Requests      int64 `json:"requests"`
 	AckedPerS     int64 `json:"acked_per_s"`
 	PayloadBytes  int64 `json:"payload_bytes"` // record values

@@ -83,7 +83,7 @@ func judgePaced(r *result.Run, degrade func(string, ...any)) {
 		degrade("achieved %.0f %% of the offered rate: the target was saturated, its latency is that of a queue", 100*achieved)
 	}
 	if w.Dropped > 0 {
-		degrade("%d records were due and never sent", w.Dropped)
+		degrade("%d records were due before the last %v %% of the window and never sent", w.Dropped, 100*result.LastPart)
 	}
 	if w.CPU.ClientMaxThread > mostThread {
 		degrade("a client thread was busy for %.0f %% of the window", 100*w.CPU.ClientMaxThread)

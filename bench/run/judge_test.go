@@ -36,7 +36,7 @@ func TestGates(t *testing.T) {
 		{"late harness", func(r *result.Run) { r.Produce.OwnLatenessNs.P99 = 3e5 }, result.Degraded, "own_lateness_ns.p99 is 300 µs"},
 		{"busy client", func(r *result.Run) { r.Produce.CPU.ClientMaxThread = 0.9 }, result.Degraded, "busy"},
 		{"busy client, saturating", func(r *result.Run) { r.Kind = result.Burst; r.Produce.CPU.ClientMaxThread = 1 }, result.Valid, ""},
-		{"dropped", func(r *result.Run) { r.Produce.Dropped = 1 }, result.Degraded, "never sent"},
+		{"dropped", func(r *result.Run) { r.Produce.Dropped = 1 }, result.Degraded, "before the last 0.1 % of the window and never sent"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

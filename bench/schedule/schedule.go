@@ -5,7 +5,7 @@
 // Catch-up: a send that could not leave at its intended time leaves as soon as
 // it can, and so do those behind it; none is skipped and none is moved. Their
 // response time counts from the intended time. What is still unsent when the
-// window ends is counted as dropped.
+// window ends is counted as dropped, but for its last part (result.LastPart).
 package schedule
 
 import (

@@ -13,7 +13,7 @@ import (
 
 // keepsUpFrom is the share of the offered rate that every run of a cell must have
 // acknowledged for the cell to keep up: below it a queue grew, and the latency is
-// that of the queue.
+// that of the queue. It grew as well where records were dropped, see result.LastPart.
 const keepsUpFrom = 0.98
 
 // keptUp reports whether a run took what it was offered.
@@ -118,8 +118,8 @@ func load(v *view) (Panel, error) {
 			fig, table, title := loadCurve(e, k)
 			p.Figures, p.Tables = append(p.Figures, fig), append(p.Tables, table)
 			titles = append(titles, title)
-			p.Caption = fmt.Sprintf("Medians over runs; bars are the intervals (%s); %s. A rate is kept up with where every run acknowledged at least %.0f %% of it and left no record unsent; beyond that, shaded, the latency is that of a growing queue. p99.9 is shown only where every run holds a hundred values beyond it.",
-				howOf(k.cells, dataset.P99), samples(counts(k.cells, dataset.P99)), keepsUpFrom*100)
+			p.Caption = fmt.Sprintf("Medians over runs; bars are the intervals (%s); %s. A rate is kept up with where every run acknowledged at least %.0f %% of it and was less than %v %% of the window behind at its end; beyond that, shaded, the latency is that of a growing queue. p99.9 is shown only where every run holds a hundred values beyond it.",
+				howOf(k.cells, dataset.P99), samples(counts(k.cells, dataset.P99)), keepsUpFrom*100, result.LastPart*100)
 		}
 	}
 	if len(titles) == 0 {
