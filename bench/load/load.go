@@ -142,7 +142,7 @@ func countAcked(feeds []*feed) (n int64) {
 	return n
 }
 
-// Fetch reads everything back for the load's fetch time, which begins with the
+// Fetch reads back from the start of the log for the load's fetch time, which begins with the
 // first answer: connecting and asking for the first time is no throughput.
 func Fetch(ctx context.Context, s driver.Session, o Options) (*Outcome, error) {
 	l := o.Load

@@ -93,7 +93,7 @@ type Run struct {
 	DiskBytes        int64 `json:"disk_bytes"`
 	// Ledger balances, or the run is invalid.
 	Ledger Ledger `json:"ledger"`
-	// Check is what reading everything back showed.
+	// Check is what consumers that followed the load showed.
 	Check Check `json:"check"`
 	// StealRatio is the share of CPU time the hypervisor withheld.
 	StealRatio float64 `json:"steal_ratio"`
@@ -212,9 +212,10 @@ type Ledger struct {
 // Balanced is true when nothing is unaccounted for.
 func (l Ledger) Balanced() bool { return l.Accepted == l.Acked+l.Failed+l.InFlight }
 
-// Check counts what went wrong with acknowledged records when they were read.
+// Check counts what went wrong with acknowledged records when they were read: lost and
+// duplicate by their offsets or their number. Contents are not compared.
 type Check struct {
-	// Read is how many records were read back; 0 when the run did not check.
+	// Read is how many records the followers read; 0 when none followed.
 	Read      int64 `json:"read"`
 	Lost      int64 `json:"lost"`
 	Duplicate int64 `json:"duplicate"`

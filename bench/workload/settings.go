@@ -37,7 +37,7 @@ var Settings = []Setting{
 	{"workload", "tail", "false", "whether consumers follow while records are produced (end-to-end latency)", boolean},
 	{"workload", "warmup", "500ms", "time, or a quarter of the bytes, before the window", duration},
 	{"workload", "window", "2s", "measured time", duration},
-	{"workload", "fetch", "1s", "measured time of reading everything back; 0s for none", duration},
+	{"workload", "fetch", "1s", "measured time of reading back from the start of the log, counted and not compared; 0s for none", duration},
 	{"workload", "bytes", "2GiB", "bound of what one saturating run writes", sizeFrom(1)},
 	{"workload", "interval", "250ms", "length of a row of series.csv", duration},
 	{"workload", "drain", "20s", "deadline for outstanding work after the window", duration},

@@ -13,6 +13,7 @@ type tally struct {
 	valid, degraded, invalid, failed, pending int
 	acked, stored                             int64 // of usable runs whose log was counted
 	read, lost, duplicate, reordered, corrupt int64
+	fetched                                   int64
 }
 
 func (v *view) tally() tally {
@@ -29,6 +30,9 @@ func (v *view) tally() tally {
 		if r.Status != result.Invalid && r.Ledger.Acked > 0 && r.Ledger.Stored >= 0 {
 			t.acked += r.Ledger.Acked
 			t.stored += r.Ledger.Stored
+		}
+		if r.Fetch != nil {
+			t.fetched += r.Fetch.Acked
 		}
 		t.read += r.Check.Read
 		t.lost += r.Check.Lost
@@ -140,19 +144,25 @@ func (v *view) nameOf(experiment, cell, fallback string) string {
 	return fallback
 }
 
-// checkWords says what became of acknowledged records: what the logs held, and what
-// reading back showed.
+// checkWords says what became of acknowledged records: what the logs held, what was read
+// back, and which part of that was compared with what was sent, and how.
 func checkWords(t tally) string {
 	var said []string
 	if t.acked > 0 {
-		said = append(said, fmt.Sprintf("In usable runs %s records were acknowledged, and the logs held %s.", chart.Count(float64(t.acked)), held(t)))
+		said = append(said, fmt.Sprintf("In usable runs %s records were acknowledged, and the logs held %s, by their offsets.", chart.Count(float64(t.acked)), held(t)))
 	}
 	if t.read > 0 {
-		found := "none lost, duplicated, reordered or corrupt"
+		found := "none was lost or read twice"
 		if t.lost+t.duplicate+t.reordered+t.corrupt > 0 {
 			found = fmt.Sprintf("%d lost, %d duplicated, %d reordered, %d corrupt", t.lost, t.duplicate, t.reordered, t.corrupt)
 		}
-		said = append(said, fmt.Sprintf("%s records were read back and checked: %s.", chart.Count(float64(t.read)), found))
+		said = append(said, fmt.Sprintf("%s records were read by consumers that followed the load, and held against the acknowledgements: %s.", chart.Count(float64(t.read)), found))
+	}
+	if t.fetched > 0 {
+		said = append(said, fmt.Sprintf("%s records were read in the fetch windows, from the start of the log and again from there, and only counted.", chart.Count(float64(t.fetched))))
+	}
+	if len(said) > 0 {
+		said = append(said, "What records contain is compared in trials alone.")
 	}
 	if len(said) == 0 {
 		return "No run counted or read back what was stored."

@@ -32,3 +32,26 @@ func TestListed(t *testing.T) {
 		t.Errorf("numbers are from 0 everywhere: %s", p.Lead)
 	}
 }
+
+// TestCheckWords: what was read is told apart from what was compared with what was sent,
+// and nothing is said to be sound that nobody looked at.
+func TestCheckWords(t *testing.T) {
+	f := &result.Folder{Runs: []result.Run{
+		{Status: result.Valid, Ledger: result.Ledger{Acked: 2e9, Stored: 2e9}, Fetch: &result.Window{Acked: 5e9}},
+		{Status: result.Valid, Ledger: result.Ledger{Acked: 150e3, Stored: 150e3}, Check: result.Check{Read: 150e3}},
+	}}
+	v := &view{&dataset.Invocation{Folder: f}}
+	said := spaced(checkWords(v.tally()))
+	for _, want := range []string{"150 k records were read by consumers that followed", "none was lost or read twice", "5.00 G records were read in the fetch windows", "only counted", "in trials alone"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q: %s", want, said)
+		}
+	}
+	if strings.Contains(said, "corrupt") {
+		t.Errorf("contents were not compared, and are called sound: %s", said)
+	}
+	f.Runs[1].Check.Lost = 3
+	if said := checkWords(v.tally()); !strings.Contains(said, "3 lost") {
+		t.Errorf("three lost records: %s", said)
+	}
+}
