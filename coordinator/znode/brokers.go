@@ -66,7 +66,7 @@ func (c *Client) settleBroker(ctx context.Context, path string, content []byte, 
 	var stat *zk.Stat
 	var gone <-chan zk.Event
 	err = c.retry(ctx, func() error {
-		found, stat, gone, err = c.conn.ExistsW(c.path(path))
+		found, stat, gone, err = c.existsW(path)
 		return err
 	})
 	if err != nil || !found {

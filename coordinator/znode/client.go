@@ -59,6 +59,7 @@ type Client struct {
 	log    *slog.Logger
 
 	granted atomic.Int64 // the session timeout in nanoseconds that the server granted; 0 before
+	watched atomic.Bool  // a watch has been set
 
 	ctx    context.Context // ends at Close; watchers live under it
 	cancel context.CancelFunc

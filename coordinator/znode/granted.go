@@ -50,7 +50,8 @@ func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	return &granting{Conn: conn, within: c.SessionTimeout() * 2 / 3, granted: func(d time.Duration) { c.granted.Store(int64(d)) }}, nil
+	conn = &granting{Conn: conn, within: c.SessionTimeout() * 2 / 3, granted: func(d time.Duration) { c.granted.Store(int64(d)) }}
+	return &rewatching{Conn: conn, watched: c.watched.Load, within: c.SessionTimeout() / 6, set: make(chan struct{})}, nil
 }
 
 // SessionTimeout is how long the server keeps the session without hearing of it; what was

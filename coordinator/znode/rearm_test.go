@@ -1,12 +1,6 @@
-//go:build !race
-
 package znode
 
 import "testing"
-
-// The client library reads the last zxid it saw in sendSetWatches while its receiving
-// goroutine writes it: a connection that comes back with watches set and requests waiting
-// is a race to the detector, though not to what is tested here.
 
 // TestNoWatchIsMissed is C08: many changes while a watch is being re-armed; the
 // last state is always seen.

@@ -65,7 +65,7 @@ func (c *Client) RequestConfig(ctx context.Context, r ConfigRequest) error {
 		var found bool
 		var gone <-chan zk.Event
 		err := c.retry(ctx, func() error {
-			found, _, gone, err = c.conn.ExistsW(c.path(path))
+			found, _, gone, err = c.existsW(path)
 			return err
 		})
 		if err != nil || !found {

@@ -33,15 +33,14 @@ const (
 // call.
 func (c *Client) WatchChildren(ctx context.Context, place Place, f func()) {
 	c.watch(ctx, func() (<-chan zk.Event, error) {
-		_, _, events, err := c.conn.ChildrenW(c.path(string(place)))
-		return events, err
+		return c.childrenW(string(place))
 	}, f)
 }
 
 // WatchNode is WatchChildren for a node's coming, going and content.
 func (c *Client) WatchNode(ctx context.Context, place Place, f func()) {
 	c.watch(ctx, func() (<-chan zk.Event, error) {
-		_, _, events, err := c.conn.ExistsW(c.path(string(place)))
+		_, _, events, err := c.existsW(string(place))
 		return events, err
 	}, f)
 }
@@ -55,7 +54,7 @@ func (c *Client) WatchTopic(ctx context.Context, name string, f func()) {
 // after it is taken, given up or changed.
 func (c *Client) WatchController(ctx context.Context, f func()) {
 	c.watch(ctx, func() (<-chan zk.Event, error) {
-		_, _, events, err := c.conn.ExistsW(c.path(controllerPath))
+		_, _, events, err := c.existsW(controllerPath)
 		return events, err
 	}, f)
 }
