@@ -42,8 +42,11 @@ type CellStats struct {
 	// Metric is one of the Metric… constants.
 	Metric   string   `json:"metric"`
 	Interval Interval `json:"interval"`
-	Degraded int      `json:"degraded"` // runs used although degraded
-	Invalid  int      `json:"invalid"`  // runs left out
+	// Valid is the same of the valid runs alone, where some are degraded and enough are
+	// not for a verdict; else nil.
+	Valid    *Interval `json:"valid,omitempty"`
+	Degraded int       `json:"degraded"` // runs used although degraded
+	Invalid  int       `json:"invalid"`  // runs left out
 }
 
 // Interval is a median with its 95 % interval, or the extremes when n < 6.
@@ -104,6 +107,9 @@ type Pair struct {
 	N          int    `json:"n"` // blocks in common
 	// Ratio is cell ÷ base with its 95 % interval.
 	Ratio Interval `json:"ratio"`
+	// Valid is the ratio over the blocks in which both runs are valid, where there are
+	// others and enough of these for a verdict; else nil. No verdict rests on it.
+	Valid *Interval `json:"valid,omitempty"`
 	// P is the two-sided p of no difference, of the test that the interval is made
 	// of (Ratio.How): paired t below ten blocks, a bootstrap from ten on, Welch's t
 	// between folders. PHolm is P after Holm's correction over all pairs of one

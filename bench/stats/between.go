@@ -58,26 +58,38 @@ func degradedNote(name string, f *result.Folder) []string {
 }
 
 func across(a, b *result.Folder, e result.PlanExperiment, cell result.PlanCell, m metric) (k candidate, ok bool) {
-	la, lb := logs(a, cell.ID, m), logs(b, cell.ID, m)
+	runsA, _, _ := usable(a, cell.ID)
+	runsB, _, _ := usable(b, cell.ID)
+	la, lb := logs(runsA, m), logs(runsB, m)
 	if len(la) == 0 || len(lb) == 0 {
 		return k, false
 	}
-	n := min(len(la), len(lb))
-	i, raw := Welch(la, lb)
 	k = candidate{kind: e.Kind, again: cell.AA, outlook: sampleOutlook(la, lb)}
-	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: cell.ID, BaseLabel: "A", Metric: m.name, N: n, P: raw}
-	how := "welch_t"
-	if n < LeastN {
-		how, k.P = "min_max", 1
-		sa, sb := sorted(la), sorted(lb)
-		i.Low, i.High = sb[0]-sa[len(sa)-1], sb[len(sb)-1]-sa[0]
+	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: cell.ID, BaseLabel: "A", Metric: m.name, N: min(len(la), len(lb))}
+	k.Ratio, k.P = unpaired(la, lb)
+	validA, someA := validOnly(runsA)
+	validB, someB := validOnly(runsB)
+	if va, vb := logs(validA, m), logs(validB, m); min(len(va), len(vb)) > 0 {
+		of, _ := unpaired(va, vb)
+		k.Valid = enough(of, someA || someB)
 	}
-	k.Ratio = result.Interval{N: n, Median: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}
 	return k, true
 }
 
-func logs(f *result.Folder, cell string, m metric) (out []float64) {
-	runs, _, _ := usable(f, cell)
+// unpaired is the ratio of two samples of logarithms, b ÷ a, and its p.
+func unpaired(la, lb []float64) (result.Interval, float64) {
+	n := min(len(la), len(lb))
+	i, p := Welch(la, lb)
+	how := "welch_t"
+	if n < LeastN {
+		how, p = "min_max", 1
+		sa, sb := sorted(la), sorted(lb)
+		i.Low, i.High = sb[0]-sa[len(sa)-1], sb[len(sb)-1]-sa[0]
+	}
+	return result.Interval{N: n, Median: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}, p
+}
+
+func logs(runs []result.Run, m metric) (out []float64) {
 	for i := range runs {
 		if v, ok := m.value(&runs[i]); ok {
 			out = append(out, math.Log(v))

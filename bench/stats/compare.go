@@ -79,50 +79,44 @@ func usable(f *result.Folder, cell string) (out []result.Run, degraded, invalid 
 
 func cellStats(f *result.Folder, e result.PlanExperiment, cell result.PlanCell, m metric) (result.CellStats, bool) {
 	runs, degraded, invalid := usable(f, cell.ID)
-	var values []float64
-	kind := e.Kind
-	for i := range runs {
-		kind = runs[i].Kind
-		if v, ok := m.value(&runs[i]); ok {
-			values = append(values, v)
-		}
-	}
-	if len(values) == 0 {
+	i := medianOf(runs, m)
+	if i.N == 0 {
 		return result.CellStats{}, false
 	}
-	i, ok := MedianInterval(values)
-	how := "order_statistic"
-	if !ok {
-		how = "min_max"
-	}
-	return result.CellStats{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, Kind: kind, Metric: m.name,
-		Interval: result.Interval{N: len(values), Median: i.Center, Low: i.Low, High: i.High, How: how}, Degraded: degraded, Invalid: invalid}, true
+	return result.CellStats{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, Kind: runs[len(runs)-1].Kind, Metric: m.name,
+		Interval: i, Valid: medianOfValid(runs, m), Degraded: degraded, Invalid: invalid}, true
 }
 
 // pair compares a cell with the base over the blocks that both have.
 func pair(f *result.Folder, e result.PlanExperiment, cell, base result.PlanCell, m metric) (k candidate, ok bool) {
-	byBlock := map[int]float64{}
-	runs, _, _ := usable(f, base.ID)
-	for i := range runs {
-		if v, ok := m.value(&runs[i]); ok {
-			byBlock[runs[i].Block] = v
-		}
-	}
-	var logs []float64
-	runs, _, _ = usable(f, cell.ID)
-	for i := range runs {
-		v, has := m.value(&runs[i])
-		if b, paired := byBlock[runs[i].Block]; has && paired {
-			logs = append(logs, math.Log(v/b))
-		}
-	}
+	runs, _, _ := usable(f, cell.ID)
+	bases, _, _ := usable(f, base.ID)
+	logs := logRatios(runs, bases, m)
 	if len(logs) == 0 {
 		return k, false
 	}
 	k = candidate{kind: e.Kind, again: cell.AA, outlook: pairedOutlook(logs)}
 	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: base.ID, BaseLabel: base.Label, Metric: m.name, N: len(logs)}
 	fillRatio(&k.Pair, logs)
+	k.Valid = ratioOfValid(runs, bases, m)
 	return k, true
+}
+
+// logRatios are the logarithms of cell ÷ base in the blocks that both have.
+func logRatios(cell, base []result.Run, m metric) (logs []float64) {
+	byBlock := map[int]float64{}
+	for i := range base {
+		if v, ok := m.value(&base[i]); ok {
+			byBlock[base[i].Block] = v
+		}
+	}
+	for i := range cell {
+		v, has := m.value(&cell[i])
+		if b, paired := byBlock[cell[i].Block]; has && paired {
+			logs = append(logs, math.Log(v/b))
+		}
+	}
+	return logs
 }
 
 // fillRatio fills interval and p of a pair from its log ratios, both of one test.

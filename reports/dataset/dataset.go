@@ -72,7 +72,7 @@ type Cell struct {
 	Usable []result.Run
 	// Failures are why planned runs of the cell left no run.json.
 	Failures []string
-	stats    map[string]result.Interval
+	stats    map[string]result.CellStats
 	pairs    map[string]result.Pair
 }
 
@@ -154,7 +154,7 @@ func newExperiment(p result.PlanExperiment) *Experiment {
 }
 
 func (e *Experiment) add(c *Cell) {
-	c.stats, c.pairs = map[string]result.Interval{}, map[string]result.Pair{}
+	c.stats, c.pairs = map[string]result.CellStats{}, map[string]result.Pair{}
 	e.Cells = append(e.Cells, c)
 	if c.Base && e.Base == nil {
 		e.Base = c
@@ -225,7 +225,7 @@ func (c *Cell) settle() {
 func (inv *Invocation) compare(cmp *result.Compare) {
 	for _, s := range cmp.Cells {
 		if c := inv.find(s.Experiment, s.Cell); c != nil {
-			c.stats[s.Metric] = s.Interval
+			c.stats[s.Metric] = s
 		}
 	}
 	for _, p := range cmp.Pairs {

@@ -100,8 +100,8 @@ func (c *Cell) Values(m Metric) []float64 {
 // Interval is the cell's estimate: the folder's own where it has one, else median
 // and extremes of the usable runs. N is zero when there is no usable run.
 func (c *Cell) Interval(m Metric) result.Interval {
-	if i, ok := c.stats[m.Name]; ok && i.N > 0 {
-		return i
+	if s, ok := c.stats[m.Name]; ok && s.Interval.N > 0 {
+		return s.Interval
 	}
 	values := c.Values(m)
 	if len(values) == 0 {
@@ -111,6 +111,15 @@ func (c *Cell) Interval(m Metric) result.Interval {
 	return result.Interval{
 		N: len(values), Median: Median(values), Low: values[0], High: values[len(values)-1], How: "min_max",
 	}
+}
+
+// Valid is the estimate of the valid runs alone; ok is false where all are valid, and
+// where too few are.
+func (c *Cell) Valid(m Metric) (i result.Interval, ok bool) {
+	if s := c.stats[m.Name]; s.Valid != nil {
+		return *s.Valid, true
+	}
+	return i, false
 }
 
 // RateAxis is the axis along which an experiment offers different loads.

@@ -88,7 +88,7 @@ func overview(e *dataset.Experiment) Table {
 			i := c.Interval(s.m)
 			figure, said := number(nan, ""), word("–")
 			if i.N > 0 {
-				figure, said = number(i.Median, s.f(i.Median)).small(bracket(i, s.f)), against(c, s.m)
+				figure, said = number(i.Median, s.f(i.Median)).small(bracket(i, s.f)+validWords(c, s)), against(c, s.m)
 			}
 			line = append(line, figure)
 			if compared(e, s.m) {
@@ -102,6 +102,16 @@ func overview(e *dataset.Experiment) Table {
 		t.add(class, append(line, word(boundName(boundBy(c))), runsCell(c))...)
 	}
 	return t
+}
+
+// validWords are the figure of a cell's valid runs alone, where some are degraded and
+// enough are not.
+func validWords(c *dataset.Cell, s shownMetric) string {
+	i, ok := c.Valid(s.m)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("; the %d valid alone %s %s", i.N, s.f(i.Median), bracket(i, s.f))
 }
 
 // compared reports whether any cell has a verdict in a metric.

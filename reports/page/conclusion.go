@@ -88,7 +88,7 @@ func concludeOn(e *dataset.Experiment, s subject, first string, some func(*datas
 	most := 0
 	for _, c := range ordered(e) {
 		if p, ok := c.Pair(s.m); ok && !c.AA && some(c) {
-			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), c, p, noted(outlying(c.Outliers(s.m)), uneven(e, c, s.m))})
+			by[p.Verdict] = append(by[p.Verdict], judged{axes(c, e.Axes), c, p, noted(noted(outlying(c.Outliers(s.m)), uneven(e, c, s.m)), validAlone(p))})
 			most = max(most, p.N)
 		}
 	}
@@ -127,6 +127,15 @@ func effects(some []judged, most int) string {
 		parts[i] = fmt.Sprintf("%s %s (%s)", j.name, change(j.p.Ratio.Median), strings.Join(append([]string{changes(j.p.Ratio) + n}, j.beside...), "; "))
 	}
 	return list(parts)
+}
+
+// validAlone is a comparison over the blocks whose runs are both valid, where there are
+// others; empty where there are none or too few.
+func validAlone(p result.Pair) string {
+	if p.Valid == nil {
+		return ""
+	}
+	return fmt.Sprintf("the %d valid blocks alone %s, %s", p.Valid.N, change(p.Valid.Median), changes(*p.Valid))
 }
 
 // outlying names the blocks in which a cell's run lay far from its others.
