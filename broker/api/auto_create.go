@@ -32,10 +32,12 @@ type creations struct {
 	wanted  map[string]bool
 	queue   []string
 	running bool
+	// failed is why an internal topic was not created when that was tried last.
+	failed map[string]error
 }
 
 func newCreations(s *Server) *creations {
-	c := &creations{server: s, wanted: make(map[string]bool)}
+	c := &creations{server: s, wanted: make(map[string]bool), failed: make(map[string]error)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -55,6 +57,16 @@ func (c *creations) want(name string) {
 	}
 }
 
+// unmade says why an internal topic that is wanted is not there.
+func (c *creations) unmade(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.failed[name]; err != nil {
+		return fmt.Errorf("%s could not be created, and is tried again: %w", name, err)
+	}
+	return fmt.Errorf("%s is being created; ask again", name)
+}
+
 // run works until nothing is wanted.
 func (c *creations) run() {
 	for {
@@ -67,14 +79,18 @@ func (c *creations) run() {
 		name := c.queue[0]
 		c.queue = c.queue[1:]
 		c.mu.Unlock()
-		c.create(name)
+		err := c.create(name)
 		c.mu.Lock()
 		delete(c.wanted, name)
+		if name == groups.Topic || name == txns.Topic {
+			c.failed[name] = err
+		}
 		c.mu.Unlock()
 	}
 }
 
-func (c *creations) create(name string) {
+// create creates a topic, unless it is there.
+func (c *creations) create(name string) error {
 	ctx, cancel := context.WithTimeout(c.ctx, creationTimeout)
 	defer cancel()
 	o := &c.server.o
@@ -82,9 +98,12 @@ func (c *creations) create(name string) {
 	switch {
 	case err == nil:
 		o.Logger.Info("topic was created because a client asked about it", "topic", name)
-	case !errors.Is(err, controller.ErrTopicExists) && c.ctx.Err() == nil:
+	case errors.Is(err, controller.ErrTopicExists):
+		return nil
+	case c.ctx.Err() == nil:
 		o.Logger.Warn("topic was not created", "topic", name, "error", err)
 	}
+	return err
 }
 
 // atController creates the topic, here or at the broker that is the controller.

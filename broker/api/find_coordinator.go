@@ -60,13 +60,13 @@ func (s *Server) coordinatorOf(kind int8, key string) (metadata.Broker, wire.Err
 	}
 	if !ok {
 		s.creations.want(topic)
-		return nobody, wire.CoordinatorNotAvailable, nil
+		return nobody, wire.CoordinatorNotAvailable, s.creations.unmade(topic)
 	}
 	view := s.o.Metadata.View()
 	state, _ := view.Topic(topic).Partition(partition)
 	b, alive := view.Broker(state.Leader)
 	if !alive {
-		return nobody, wire.CoordinatorNotAvailable, nil
+		return nobody, wire.CoordinatorNotAvailable, fmt.Errorf("partition %d of %s has no leader; start one of its brokers, %v", partition, topic, state.Replicas)
 	}
 	return b, wire.None, nil
 }

@@ -16,6 +16,10 @@ func newGroupsDeleteCommand(app *App, f *clientFlags) *cobra.Command {
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.admin(c.Context(), func(ctx context.Context, admin *kadm.Client) error {
+				err := coordinated(ctx, admin, args, func() error { return admin.FindGroupCoordinators(ctx, args...).Error() })
+				if err != nil {
+					return fmt.Errorf("find coordinators: %w", err)
+				}
 				responses, err := admin.DeleteGroups(ctx, args...)
 				if err != nil {
 					return fmt.Errorf("delete groups: %w", err)

@@ -65,12 +65,16 @@ func newGroupsDescribeCommand(app *App, f *clientFlags) *cobra.Command {
 				}
 				ctx, cancel := context.WithTimeout(ctx, f.timeout)
 				defer cancel()
-				groups, err := describeGroups(ctx, client, args)
-				if err != nil {
-					return noGroup(ctx, kadm.NewClient(client), args, err)
-				}
-				if err := addOffsets(ctx, kadm.NewClient(client), groups); err != nil {
+				var groups []describedGroup
+				admin := kadm.NewClient(client)
+				err := coordinated(ctx, admin, args, func() (err error) {
+					if groups, err = describeGroups(ctx, client, args); err == nil {
+						err = addOffsets(ctx, admin, groups)
+					}
 					return err
+				})
+				if err != nil {
+					return noGroup(ctx, admin, args, err)
 				}
 				return app.Print(groups, func(w io.Writer) error { return printGroups(w, groups) })
 			})

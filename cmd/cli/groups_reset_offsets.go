@@ -105,7 +105,11 @@ func (r *resetTarget) look(ctx context.Context, admin *kadm.Client, group string
 	if err != nil {
 		return k, fmt.Errorf("list end offsets: %w", err)
 	}
-	if k.committed, err = admin.FetchOffsets(ctx, group); err != nil {
+	err = coordinated(ctx, admin, []string{group}, func() (err error) {
+		k.committed, err = admin.FetchOffsets(ctx, group)
+		return err
+	})
+	if err != nil {
 		return k, fmt.Errorf("offsets of group %s: %w", group, err)
 	}
 	if r.when == "" {

@@ -29,6 +29,7 @@ func TestGroupsAgainstABroker(t *testing.T) {
 		return out
 	}
 	groups(ExitOK, "GROUP  STATE", "list")
+	groups(ExitFailed, "GROUP_ID_NOT_FOUND", "describe", "nobody") // whose coordinator is not there at once
 	member := readTwo(t, at.Listener)
 	groups(ExitOK, "readers  Stable  consumer", "list", "--state", "Stable")
 	groups(ExitFailed, "GROUP_ID_NOT_FOUND", "describe", "nobody")

@@ -65,14 +65,7 @@ func (w *groupWatch) look(name string) error {
 
 // comes says whether an error goes away by itself, with the first member of a group at
 // the latest.
-func comes(err error) bool {
-	for _, passing := range []error{kerr.CoordinatorNotAvailable, kerr.CoordinatorLoadInProgress, kerr.NotCoordinator, kerr.GroupIDNotFound} {
-		if errors.Is(err, passing) {
-			return true
-		}
-	}
-	return false
-}
+func comes(err error) bool { return passes(err) || errors.Is(err, kerr.GroupIDNotFound) }
 
 // printChange prints one line, in both forms.
 func printChange(w io.Writer, asJSON bool, g *describedGroup) error {
