@@ -20,12 +20,16 @@ import (
 // startCluster runs three brokers behind a mesh until the test ends.
 func startCluster(t *testing.T, opts ...kgo.Opt) (*cluster.Cluster, *kgo.Client) {
 	t.Helper()
-	c, err := cluster.Start(t.Context(), cluster.Options{Program: binary, Dir: t.TempDir(), Brokers: 3, Proxy: true,
+	dir := t.TempDir()
+	c, err := cluster.Start(t.Context(), cluster.Options{Program: binary, Dir: dir, Brokers: 3, Proxy: true,
 		Set: []string{"zookeeper.session.timeout.ms=4000", "replica.lag.time.max.ms=3000", "offsets.topic.num.partitions=3"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if t.Failed() {
+			sayWhatBrokersSaid(t, dir)
+		}
 		if err := c.Down(false); err != nil {
 			t.Error(err)
 		}
@@ -249,9 +253,7 @@ func TestClusterCommand(t *testing.T) {
 	tidemark("restart", "2")
 	tidemark("down", "--keep")
 	tidemark("up", "--brokers", "2", "--port", "0")
-	if text := run(t, "", binary, "cluster", "--dir", dir, "status", "--json"); !strings.Contains(text, clusterTopic) {
-		t.Errorf("the topic is gone with the cluster:\n%s", text)
-	}
+	eventually(t, "the topic is there again", func() bool { return strings.Contains(tidemark("status", "--json"), clusterTopic) })
 	tidemark("down")
 	down = true
 }

@@ -56,7 +56,7 @@ var describedPartition = regexp.MustCompile(`(?m)^\tTopic: (\S+)\tPartition: (\d
 func TestKafkaClusterTools(t *testing.T) {
 	t.Parallel()
 	need(t, cluster.ZooKeeperScript, "scripts/install-zookeeper.sh")
-	r := startRig(t, cluster.Real)
+	r := startRig(t, cluster.Real, "auto.leader.rebalance.enable=false") // here the tools decide who leads
 	for _, release := range kafkaReleases {
 		t.Run(release.Version, func(t *testing.T) {
 			k := toolbox{release, r}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // TestCommitsBeyondTheEnd: the log loses records whose offsets a group has committed,
@@ -42,7 +44,7 @@ func commitsBeyondTheEnd(t *testing.T, member func(n int, bootstrap, group, topi
 	b := startBrokerWith(t, nil, dir, quickGroups...)
 	createTopic(t, b, "work", 1)
 	for range 3 {
-		produceStrings(t, b, "work", 100)
+		produceStrings(t, b, "work", 100, kgo.ProducerLinger(200*time.Millisecond)) // one batch each, also where this process has to wait meanwhile
 	}
 	p := newProcessed()
 	startMember(t, p, member(0, b.Bootstrap, "g", "work"))

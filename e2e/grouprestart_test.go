@@ -62,15 +62,15 @@ func stableMembers(t *testing.T, b *brokerProcess, group string, members int) (i
 	admin := b.admin()
 	eventually(t, fmt.Sprintf("%s is stable with %d members", group, members), func() bool {
 		groups, err := admin.DescribeGroups(t.Context(), group)
-		return err == nil && groups[group].State == "Stable" && len(groups[group].Members) == members
+		if err != nil || groups[group].State != "Stable" {
+			return false
+		}
+		ids = ids[:0]
+		for _, m := range groups[group].Members {
+			ids = append(ids, m.MemberID)
+		}
+		return len(ids) == members
 	})
-	groups, err := admin.DescribeGroups(t.Context(), group)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range groups[group].Members {
-		ids = append(ids, m.MemberID)
-	}
 	slices.Sort(ids)
 	return ids
 }

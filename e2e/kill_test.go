@@ -66,7 +66,7 @@ func loadKillRestart(t *testing.T, r *trial.Rig, phase time.Duration, acks strin
 func TestChaosCheckerIsNotBlind(t *testing.T) {
 	o := trial.Options{Executable: binary, Dir: t.TempDir(), Cells: storageCells()[:1], Fault: result.ProcessKill, Seed: 1, RecordBytes: 200, PerSecond: 2000}
 	r := openRig(t, o)
-	loadKillRestart(t, r, 200*time.Millisecond, "1")
+	loadKillRestart(t, r, 500*time.Millisecond, "1")
 	verify := func(what string, reports []check.Report, err error) check.Report {
 		t.Helper()
 		if err != nil {
