@@ -82,12 +82,39 @@ func TestNoCeilingOfOneSize(t *testing.T) {
 // TestBoundWords: what is known is said first, and what is not is no headline.
 func TestBoundWords(t *testing.T) {
 	for want, bounds := range map[string]map[string]int{
-		"How much of each limit every cell used": {"unknown": 7},
-		"How much of each limit every cell used; of 21 cells, 1 was bound by broker CPU and 1 by client CPU": {"unknown": 19, "broker_cpu": 1, "client_cpu": 1},
+		"How much of each limit every cell used": {"not told": 7},
+		"How much of each limit every cell used; of 21 cells, 1 was bound by broker CPU and 1 by client CPU": {"not told": 19, "broker CPU": 1, "client CPU": 1},
 		"How much of each limit every cell used; of 5 cells, 5 were bound by waiting":                        {"waiting": 5},
 	} {
 		if got := boundWords(bounds); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestWhatBoundACell: where the harness could not tell, a calibrated limit of which nine
+// tenths were used is what bound the cell, one that is none is not, and otherwise it is
+// said what the cell used most of.
+func TestWhatBoundACell(t *testing.T) {
+	for _, c := range []struct {
+		bound        string
+		limit        float64
+		want, beside string
+	}{
+		{"unknown", 1.05e9, "the limit of receiving and appending", "95 % of it"},
+		{"unknown", 2e9, "not told", "most used: all processors, 75 %"},
+		{"unknown", 0.5e9, "not told", "most used: all processors, 75 %"}, // passed, so none
+		{"waiting", 1.05e9, "waiting", ""},
+	} {
+		cell := &dataset.Cell{Kind: result.Burst, PlanCell: result.PlanCell{ID: "a", Base: true, Driver: "raw"}}
+		cell.Usable = []result.Run{{BoundBy: c.bound, Records: result.Records{BatchBytes: 64 << 10},
+			Produce: &result.Window{WindowNs: 1e9, WirePerS: 1e9, CPU: result.CPU{BrokerUserNs: 1e9, ClientUserNs: 5e8}}}}
+		e := &dataset.Experiment{Cells: []*dataset.Cell{cell}, Base: cell}
+		v := &view{&dataset.Invocation{Experiments: []*dataset.Experiment{e}, Folder: &result.Folder{
+			Env:   &result.Env{CPU: result.EnvCPU{Logical: 2}},
+			Calib: &result.Calib{Limits: []result.Limit{{ID: result.LimitStore64K, Unit: result.UnitBytesPerS, Value: c.limit, Low: c.limit, High: c.limit, Samples: 5}}}}}}
+		if word, beside := v.boundWord(cell); word != c.want || spaced(beside) != c.beside {
+			t.Errorf("%s, at %.2f GB/s of %.2f: %q, beside %q; want %q and %q", c.bound, 1.0, c.limit/1e9, word, beside, c.want, c.beside)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func cells(v *view) (Panel, error) {
 		if len(e.Cells) == 0 {
 			continue
 		}
-		p.Tables = append(p.Tables, overview(e))
+		p.Tables = append(p.Tables, v.overview(e))
 		total += len(e.Cells)
 	}
 	if total == 0 {
@@ -65,7 +65,7 @@ func overviewMetrics(e *dataset.Experiment) []shownMetric {
 	return out
 }
 
-func overview(e *dataset.Experiment) Table {
+func (v *view) overview(e *dataset.Experiment) Table {
 	shown := overviewMetrics(e)
 	t := Table{Name: heading(e), About: e.About, Columns: []Column{text("cell")}}
 	for _, s := range shown {
@@ -99,7 +99,8 @@ func overview(e *dataset.Experiment) Table {
 		if len(c.Usable) == 0 {
 			class = "grey"
 		}
-		t.add(class, append(line, word(boundName(boundBy(c))), runsCell(c))...)
+		bound, beside := v.boundWord(c)
+		t.add(class, append(line, word(bound).small(beside), runsCell(c))...)
 	}
 	return t
 }

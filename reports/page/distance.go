@@ -89,9 +89,9 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 			continue
 		}
 		_, label := rowName(cell)
-		bound := boundBy(cell)
+		bound, beside := v.boundWord(cell)
 		bounds[bound]++
-		row := chart.Row{Group: rowGroup(cell), Label: label, Bold: cell.Base, Note: boundName(bound)}
+		row := chart.Row{Group: rowGroup(cell), Label: label, Bold: cell.Base, Note: bound}
 		line := []Cell{nameCell(e, cell)}
 		tip := []string{axes(cell, e.Axes)}
 		for _, r := range shown {
@@ -111,7 +111,7 @@ func (v *view) distanceOf(e *dataset.Experiment, bounds map[string]int) (Figure,
 		}
 		row.Tip = strings.Join(tip, "; ")
 		c.Rows = append(c.Rows, row)
-		t.add(baseClass(cell), append(line, word(boundName(bound)))...)
+		t.add(baseClass(cell), append(line, word(bound).small(beside))...)
 	}
 	most := 0.0
 	for _, row := range c.Rows {
@@ -161,17 +161,20 @@ func middleOf(values []float64) float64 {
 	return dataset.Median(values)
 }
 
+// unknownBound is what run.json has where the harness could not tell.
+const unknownBound = "unknown"
+
 // boundBy is what bound most of a cell's usable runs.
 func boundBy(c *dataset.Cell) string {
 	count := map[string]int{}
 	for _, r := range c.Usable {
 		if r.BoundBy == "schedule" && !keptUp(r) {
-			count["unknown"]++ // it did not take the rate, so the rate did not bound it
+			count[unknownBound]++ // it did not take the rate, so the rate did not bound it
 			continue
 		}
 		count[r.BoundBy]++
 	}
-	best := "unknown"
+	best := unknownBound
 	for name, n := range count {
 		if name != "" && (n > count[best] || n == count[best] && name < best) {
 			best = name
@@ -180,8 +183,41 @@ func boundBy(c *dataset.Cell) string {
 	return best
 }
 
+// nearLimit is the share of a calibrated limit from which a cell of which the harness
+// could not tell is bound by it.
+const nearLimit = 0.9
+
+// mostUsed is the resource of the produce window of which a cell used the largest share;
+// nil where it used none.
+func (v *view) mostUsed(c *dataset.Cell) (best *resource, most float64) {
+	for i, r := range resources {
+		if r.limit == methodCeiling || r.limit == groupCeiling || r.limit != nil && v.noCeiling(r.limit, c) != "" {
+			continue // of the other window, may be exceeded, or no limit
+		}
+		if used := median(c, func(run result.Run) float64 { return r.used(v, c, run) }); used > most {
+			best, most = &resources[i], used
+		}
+	}
+	return best, most
+}
+
+// boundWord is what bound a cell in words. Of one of which the harness could not tell it
+// is the calibrated limit that it came near to; else beside stands what it used most of.
+func (v *view) boundWord(c *dataset.Cell) (word, beside string) {
+	bound := boundBy(c)
+	most, used := v.mostUsed(c)
+	if bound != unknownBound || most == nil {
+		return boundName(bound), ""
+	}
+	name := strings.TrimSuffix(most.name, ", producing")
+	if most.limit != nil && used >= nearLimit {
+		return "the " + name, share100(used) + " of it"
+	}
+	return boundName(bound), "most used: " + name + ", " + share100(used)
+}
+
 // boundRule explains the words of boundName.
-const boundRule = "A cell is bound by what most of its runs used up: the broker's or the client's processor time, waiting for the disk or for each other, the offered rate, the byte bound; \"not told\" where the harness saw none of them stand out."
+const boundRule = "A cell is bound by what most of its runs used up: the broker's or the client's processor time, waiting for the disk or for each other, the offered rate, the byte bound; \"not told\" where none of them stands out, nor a calibrated limit of which nine tenths were in use. Beside that stands what the cell used most of: the rest of the time something waited for something else, and for what is not recorded."
 
 // boundName says it in words.
 func boundName(bound string) string {
@@ -198,13 +234,14 @@ func boundName(bound string) string {
 		return "the offered rate"
 	case "waiting":
 		return "waiting" // for the disk, or for each other
-	case "unknown", "":
+	case unknownBound, "":
 		return "not told"
 	}
 	return strings.ReplaceAll(bound, "_", " ")
 }
 
-// boundWords say what bound the cells, as far as that is known.
+// boundWords say what bound the cells, counted by the words for it, as far as that is
+// known.
 func boundWords(bounds map[string]int) string {
 	type entry struct {
 		name string
@@ -214,7 +251,7 @@ func boundWords(bounds map[string]int) string {
 	total := 0
 	for name, n := range bounds {
 		total += n
-		if name != "unknown" {
+		if name != boundName(unknownBound) {
 			all = append(all, entry{name, n})
 		}
 	}
@@ -226,7 +263,7 @@ func boundWords(bounds map[string]int) string {
 	}
 	parts := make([]string, len(all))
 	for i, e := range all {
-		parts[i] = fmt.Sprintf("%d by %s", e.n, boundName(e.name))
+		parts[i] = fmt.Sprintf("%d by %s", e.n, e.name)
 	}
 	were := map[bool]string{true: " was bound", false: " were bound"}[all[0].n == 1]
 	return fmt.Sprintf("How much of each limit every cell used; of %d %s, %s", total, plural(total, "cell"), strings.Replace(list(parts), " by", were+" by", 1))
