@@ -49,15 +49,25 @@ type CellStats struct {
 	Invalid  int       `json:"invalid"`  // runs left out
 }
 
-// Interval is a median with its 95 % interval, or the extremes when n < 6.
+// Interval is an estimate with its 95 % interval, or the extremes when n < 6.
 type Interval struct {
-	N      int     `json:"n"`
+	N int `json:"n"`
+	// Median is the estimate, and Center what it is: median, or geometric_mean of the
+	// ratios of fewer than ten blocks and of two folders. Center is empty in files from
+	// before 12/2026.
 	Median float64 `json:"median"`
+	Center string  `json:"center,omitempty"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	// How is order_statistic, min_max, paired_t, welch_t or bootstrap.
 	How string `json:"how"`
 }
+
+// Centers of an Interval.
+const (
+	CenterMedian = "median"
+	CenterMean   = "geometric_mean"
+)
 
 // Metrics of CellStats and Pair. Throughput is records per second, latency
 // nanoseconds, cost broker core-seconds per million records.

@@ -120,7 +120,7 @@ type EnvLoad struct {
 	Load5 float64 `json:"load5"`
 	// OthersRatio is the share of the machine that went to other programs in
 	// the half second before; load averages still hold what ended minutes ago.
-	OthersRatio float64  `json:"others_ratio,omitempty"`
+	OthersRatio float64  `json:"others_ratio"`
 	Processes   []string `json:"top_processes"` // other programs: name, pid and CPU share then, busiest first
 	NTP         string   `json:"ntp"`
 }

@@ -99,7 +99,7 @@ type Run struct {
 	StealRatio float64 `json:"steal_ratio"`
 	// OthersRatio is the share of the machine's CPU time that went to neither
 	// the broker nor the harness: other programs, and the kernel's own threads.
-	OthersRatio float64 `json:"others_ratio,omitempty"`
+	OthersRatio float64 `json:"others_ratio"`
 	Env         string  `json:"env"`    // sha256:… of the comparable part of env.json
 	Binary      string  `json:"binary"` // sha256:… of the executable
 	Spec        string  `json:"spec"`   // sha256:… of spec.yaml

@@ -86,7 +86,7 @@ func unpaired(la, lb []float64) (result.Interval, float64) {
 		sa, sb := sorted(la), sorted(lb)
 		i.Low, i.High = sb[0]-sa[len(sa)-1], sb[len(sb)-1]-sa[0]
 	}
-	return result.Interval{N: n, Median: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}, p
+	return result.Interval{N: n, Median: math.Exp(i.Center), Center: result.CenterMean, Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}, p
 }
 
 func logs(runs []result.Run, m metric) (out []float64) {

@@ -122,10 +122,10 @@ func logRatios(cell, base []result.Run, m metric) (logs []float64) {
 // fillRatio fills interval and p of a pair from its log ratios, both of one test.
 func fillRatio(p *result.Pair, logs []float64) {
 	i, raw := PairedT(logs)
-	how := "paired_t"
+	how, center := "paired_t", result.CenterMean
 	if len(logs) >= 10 {
 		i, raw = Bootstrap(logs, 1)
-		how = "bootstrap"
+		how, center = "bootstrap", result.CenterMedian
 	}
 	if len(logs) < LeastN {
 		how, raw = "min_max", 1
@@ -133,7 +133,7 @@ func fillRatio(p *result.Pair, logs []float64) {
 		i.Low, i.High = s[0], s[len(s)-1]
 	}
 	p.P = raw
-	p.Ratio = result.Interval{N: len(logs), Median: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}
+	p.Ratio = result.Interval{N: len(logs), Median: math.Exp(i.Center), Center: center, Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}
 }
 
 // decide gives the verdicts of a figure, and says what would decide where they are open.

@@ -28,5 +28,5 @@ func Ratio(over, under map[int]float64) result.Interval {
 	if len(logs) < LeastN {
 		i.Low, i.High, how = low, high, "min_max"
 	}
-	return result.Interval{N: len(logs), Median: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}
+	return result.Interval{N: len(logs), Median: math.Exp(i.Center), Center: result.CenterMean, Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}
 }

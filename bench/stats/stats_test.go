@@ -215,3 +215,26 @@ func TestCorrectionIsOfTheWrittenP(t *testing.T) {
 		}
 	}
 }
+
+// TestCenters: a figure says whether it is a median or a geometric mean.
+func TestCenters(t *testing.T) {
+	for _, c := range []struct {
+		blocks int
+		ratio  float64
+		center string
+	}{{6, math.Pow(2, 1.0/6), result.CenterMean}, {11, 1, result.CenterMedian}} {
+		f := folder(c.blocks, func(block int) (int64, int64) {
+			if block == 0 {
+				return 1_000_000, 2_000_000
+			}
+			return 1_000_000, 1_000_000
+		})
+		got := Summarise(f)
+		if r := got.Pairs[0].Ratio; r.Center != c.center || math.Abs(r.Median-c.ratio) > 1e-9 {
+			t.Errorf("%d blocks, one doubled: %s %.4f, want %s %.4f", c.blocks, r.Center, r.Median, c.center, c.ratio)
+		}
+		if i := got.Cells[0].Interval; i.Center != result.CenterMedian {
+			t.Errorf("a cell's figure is called %q", i.Center)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func medianOf(runs []result.Run, m metric) result.Interval {
 	if !ok {
 		how = "min_max"
 	}
-	return result.Interval{N: len(values), Median: i.Center, Low: i.Low, High: i.High, How: how}
+	return result.Interval{N: len(values), Median: i.Center, Center: result.CenterMedian, Low: i.Low, High: i.High, How: how}
 }
 
 // medianOfValid is the same of the valid runs alone, beside that of all usable ones; nil

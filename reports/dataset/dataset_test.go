@@ -70,7 +70,7 @@ func TestWithoutComparison(t *testing.T) {
 	}
 	inv := f.load()
 	e := inv.Experiment("e")
-	want := result.Interval{N: 3, Median: 200, Low: 100, High: 300, How: "min_max"}
+	want := result.Interval{N: 3, Median: 200, Center: result.CenterMedian, Low: 100, High: 300, How: "min_max"}
 	if d := cmp.Diff(want, e.Base.Interval(Produce)); d != "" {
 		t.Errorf("interval (-want +got):\n%s", d)
 	}

@@ -109,7 +109,7 @@ func (c *Cell) Interval(m Metric) result.Interval {
 	}
 	sort.Float64s(values)
 	return result.Interval{
-		N: len(values), Median: Median(values), Low: values[0], High: values[len(values)-1], How: "min_max",
+		N: len(values), Median: Median(values), Center: result.CenterMedian, Low: values[0], High: values[len(values)-1], How: "min_max",
 	}
 }
 

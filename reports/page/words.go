@@ -174,7 +174,7 @@ func cellLabel(e *dataset.Experiment, c *dataset.Cell) string {
 }
 
 // pairedWords explain the per cents of verdicts once for every panel.
-const pairedWords = "Per cents and factors against the base are paired, per block: the geometric mean of the blocks' ratios, which need not equal the quotient of the two medians. Beside an open verdict stands how many blocks would decide by the same rule if effect and spread stayed as they are; none would where the base differs from itself by as much."
+const pairedWords = "Per cents and factors against the base are paired, per block: the geometric mean of the blocks' ratios (from ten blocks on their median), which need not equal the quotient of the two medians. Beside an open verdict stands how many blocks would decide by the same rule if effect and spread stayed as they are; none would where the base differs from itself by as much."
 
 // legend explains the appearances in use, the base first.
 func legend(cells []*dataset.Cell, m dataset.Metric, band bool) []chart.Key {
