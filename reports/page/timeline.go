@@ -33,13 +33,21 @@ func timeline(v *view) (Panel, error) {
 			return p, err
 		}
 		p.Notes = append(append(p.Notes, slow...), deletions(e)...)
-		for _, c := range ordered(e) {
-			if courses := v.courses(c); p.Title == "" && len(courses) > 0 {
-				p.Title = capital(cellName(e, c)) + ": " + courseWords(courses)
-			}
+		if p.Title == "" {
+			p.Title = v.courseTitle(e)
 		}
 	}
 	return p, nil
+}
+
+// courseTitle tells how the first cell went that has a course; empty where none has one.
+func (v *view) courseTitle(e *dataset.Experiment) string {
+	for _, c := range ordered(e) {
+		if courses := v.courses(c); len(courses) > 0 {
+			return capital(cellName(e, c)) + ": " + courseWords(courses)
+		}
+	}
+	return ""
 }
 
 func usable(e *dataset.Experiment) []result.Run {
