@@ -30,7 +30,7 @@ func across(set *dataset.Set) []Panel {
 func repeated(g dataset.Group) (Panel, error) {
 	p := Panel{
 		Title: fmt.Sprintf("%d invocations of one machine, cells of equal configuration side by side", len(g.Invocations)),
-		Lead:  "These invocations ran one after the other, not interleaved, so a difference between them may be the machine's drift; no verdict is given. `tidemark bench compare` pairs them by block.",
+		Lead:  "These invocations ran one after the other, not interleaved, so a difference between them may be the machine's drift; no verdict is given. `tidemark bench compare` gives one of two of them, unpaired, with the same caution.",
 	}
 	c := chart.Rows{
 		Title: "records per second by invocation", Describe: "One row per cell and invocation: median with its interval.",

@@ -52,10 +52,12 @@ func verdictsLine(v *view) string {
 		return fmt.Sprintf("%d finished runs are too few for a verdict: six blocks in common with the base are the least.", t.finished())
 	}
 	shown := counts[result.Faster] + counts[result.Slower]
-	return fmt.Sprintf("Of %d comparisons of throughput and latency with a base, %d %s a difference, %d %s equivalence, and %d are not decided.",
-		compared, shown, map[bool]string{true: "shows", false: "show"}[shown == 1],
-		counts[result.Equivalent], map[bool]string{true: "shows", false: "show"}[counts[result.Equivalent] == 1],
-		counts[result.Undecided]+counts[result.TooFew])
+	show := func(n int) string {
+		return fmt.Sprintf("%d %s", n, map[bool]string{true: "shows", false: "show"}[n == 1])
+	}
+	left := counts[result.Undecided] + counts[result.TooFew]
+	return fmt.Sprintf("Of %d %s of throughput and latency with a base, %s a difference, %s equivalence, and %d %s not decided.",
+		compared, plural(compared, "comparison"), show(shown), show(counts[result.Equivalent]), left, map[bool]string{true: "is", false: "are"}[left == 1])
 }
 
 // mostBases is how many bases get a tile.

@@ -54,7 +54,7 @@ func markSection(b *strings.Builder, s Section) {
 		fmt.Fprintf(b, "- *%s.* %s\n", where, c.Text)
 	}
 	if len(s.Undecided.Rows) > 0 {
-		fmt.Fprintf(b, "\n<details><summary>Not decided: %d comparisons</summary>\n\n%s\n</details>\n", len(s.Undecided.Rows), s.Undecided.Markdown())
+		fmt.Fprintf(b, "\n<details><summary>Not decided: %d %s</summary>\n\n%s\n</details>\n", len(s.Undecided.Rows), plural(len(s.Undecided.Rows), "comparison"), s.Undecided.Markdown())
 	}
 	b.WriteString("\n")
 	for _, p := range s.Panels {
