@@ -70,13 +70,12 @@ func newBenchListCommand(app *App) *cobra.Command {
 				lines = append(lines, line{name, spec.About, plan.Totals.Runs, plan.Totals.Seconds})
 			}
 			return app.Print(lines, func(w io.Writer) error {
-				t := newTable(w)
+				t := newTable()
 				t.AppendHeader(table.Row{"suite", "runs", "takes about", "what for"})
 				for _, l := range lines {
 					t.AppendRow(table.Row{l.Name, l.Runs, minutes(l.Seconds), l.About})
 				}
-				t.Render()
-				return nil
+				return renderWithin(w, t, screenBehind(w).columns, 4)
 			})
 		},
 	}
@@ -106,12 +105,14 @@ func newBenchSettingsCommand(app *App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return app.Print(workload.Settings, func(w io.Writer) error {
-				t := newTable(w)
+				t := newTable()
 				t.AppendHeader(table.Row{"section", "property", "default", "meaning"})
 				for _, s := range workload.Settings {
 					t.AppendRow(table.Row{s.Section, s.Name, s.Default, s.Doc})
 				}
-				t.Render()
+				if err := renderWithin(w, t, screenBehind(w).columns, 4); err != nil {
+					return err
+				}
 				_, err := fmt.Fprintln(w, "topic and broker take any property of Kafka's or of the broker (tidemark broker --print-config)")
 				return err
 			})
@@ -136,7 +137,7 @@ func newBenchCompareCommand(app *App) *cobra.Command {
 			if len(c.Pairs) == 0 {
 				return WithCode(ExitInvalid, errors.New("the two folders have no usable runs of the same cell"))
 			}
-			return app.Print(c, func(w io.Writer) error { return printPairs(w, c) })
+			return app.Print(c, func(w io.Writer) error { return printPairs(w, c, screenBehind(w).columns) })
 		},
 	}
 }

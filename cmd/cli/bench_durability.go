@@ -12,7 +12,7 @@ import (
 // printDurability shows what the trials say of every cell, and the gates.
 func printDurability(w io.Writer, d *result.Durability) {
 	fmt.Fprintf(w, "\n%s — %d of %d trials: a %s under load, a restart, a full read\n", d.Experiment, d.Done, d.Planned, result.FaultWords(d.Fault))
-	t := newTable(w)
+	t := newTable()
 	t.AppendHeader(table.Row{"cell", "trials that lost", "lost, median", "p95", "loss window", "p95", "debt, mean", "÷ loss", "wrong"})
 	for i := range d.Cells {
 		c := &d.Cells[i]
@@ -26,7 +26,7 @@ func printDurability(w io.Writer, d *result.Durability) {
 		t.AppendRow(table.Row{c.Label, c.Counted(), count(c.Records.Median), count(c.Records.P95),
 			fmt.Sprintf("%.0f ms", c.LossWindowMs.Median), fmt.Sprintf("%.0f ms", c.LossWindowMs.P95), debt, ratio, c.Wrong})
 	}
-	t.Render()
+	_ = renderWithin(w, t, screenBehind(w).columns, 1) // what follows fails as well
 	for _, g := range d.Gates {
 		if g.Holds {
 			fmt.Fprintf(w, "holds  %s\n", g.Name)

@@ -14,9 +14,9 @@ import (
 	"tidemark/bench/workload"
 )
 
-func newTable(w io.Writer) table.Writer {
+// newTable is a table that renderWithin prints.
+func newTable() table.Writer {
 	t := table.NewWriter()
-	t.SetOutputMirror(w)
 	style := table.StyleLight
 	style.Options = table.Options{SeparateHeader: true}
 	style.Format.Header = text.FormatDefault
@@ -27,12 +27,14 @@ func newTable(w io.Writer) table.Writer {
 func printPlan(w io.Writer, p result.Plan) error {
 	for _, e := range p.Experiments {
 		fmt.Fprintf(w, "%s — %s, %s design, %s. %s\n", e.Name, e.Kind, e.Design, blocks(e.Blocks), e.About)
-		t := newTable(w)
+		t := newTable()
 		t.AppendHeader(table.Row{"cell", "", "driver", "target", "s/run", "written/run"})
 		for _, c := range e.Cells {
 			t.AppendRow(table.Row{c.ID, c.Label, c.Driver, c.Target, fmt.Sprintf("%.1f", c.SecondsPerRun), gigabytes(c.BytesPerRun)})
 		}
-		t.Render()
+		if err := renderWithin(w, t, screenBehind(w).columns, 2); err != nil {
+			return err
+		}
 		fmt.Fprintln(w)
 	}
 	if r := p.Trials; r != nil {
@@ -149,7 +151,7 @@ func cellsByExperiment(c *result.Compare) (experiments [][]result.CellStats) {
 func printCells(w io.Writer, c *result.Compare) error {
 	figures := figuresOf(c)
 	for _, cells := range cellsByExperiment(c) {
-		t := newTable(w)
+		t := newTable()
 		t.Style().Box.PaddingLeft = "" // the line is long enough
 		t.SetTitle("%s (%s)", cells[0].Experiment, cells[0].Kind)
 		if cells[0].Kind == result.Paced {
@@ -160,7 +162,9 @@ func printCells(w io.Writer, c *result.Compare) error {
 		for _, s := range cells {
 			t.AppendRow(figures.row(&s))
 		}
-		t.Render()
+		if err := renderWithin(w, t, screenBehind(w).columns, 1); err != nil {
+			return err
+		}
 		fmt.Fprintln(w)
 	}
 	notes := c.Notes
@@ -187,32 +191,48 @@ func figure(s result.CellStats, p result.Pair) string {
 	return out
 }
 
-func printPairs(w io.Writer, c *result.Compare) error {
+// printPairs shows the comparison of two folders, a table for each experiment and metric.
+func printPairs(w io.Writer, c *result.Compare, columns int) error {
 	fmt.Fprintf(w, "A %s\nB %s\n", c.A, c.B)
-	t := newTable(w)
-	t.AppendHeader(table.Row{"experiment", "cell", "metric", "n", "B ÷ A", "interval", "verdict", "would decide"})
-	for _, p := range c.Pairs {
-		need := "-"
-		switch p.Verdict {
-		case result.Undecided:
-			need = needed(p.NeedN)
-		case result.TooFew:
-			need = fmt.Sprintf("n≥%d", stats.LeastN)
+	for first := 0; first < len(c.Pairs); {
+		end, experiment, metric := first, c.Pairs[first].Experiment, c.Pairs[first].Metric
+		for end < len(c.Pairs) && c.Pairs[end].Experiment == experiment && c.Pairs[end].Metric == metric {
+			end++
 		}
-		bounds := "95 %"
-		if p.Ratio.How == "min_max" {
-			bounds = "extremes"
+		t := newTable()
+		t.AppendHeader(table.Row{"cell", "n", "B ÷ A", "interval", "verdict", "would decide"})
+		for _, p := range c.Pairs[first:end] {
+			t.AppendRow(pairRow(p))
 		}
-		t.AppendRow(table.Row{p.Experiment, p.Label, p.Metric, p.N, fmt.Sprintf("%.3f", p.Ratio.Median),
-			fmt.Sprintf("%.3f – %.3f (%s)", p.Ratio.Low, p.Ratio.High, bounds), verdict(p), need})
+		fmt.Fprintf(w, "\n%s, %s\n", experiment, metric)
+		if err := renderWithin(w, t, columns, 1); err != nil {
+			return err
+		}
+		first = end
 	}
-	t.Render()
-	for _, note := range c.Notes {
+	notes := append([]string{"Intervals are of 95 %, those in parentheses from the lowest to the highest."}, c.Notes...)
+	for _, note := range notes {
 		if _, err := fmt.Fprintln(w, "!", note); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pairRow is one comparison.
+func pairRow(p result.Pair) table.Row {
+	need := "-"
+	switch p.Verdict {
+	case result.Undecided:
+		need = needed(p.NeedN)
+	case result.TooFew:
+		need = fmt.Sprintf("n≥%d", stats.LeastN)
+	}
+	bounds := fmt.Sprintf("%.3f – %.3f", p.Ratio.Low, p.Ratio.High)
+	if p.Ratio.How == "min_max" {
+		bounds = "(" + bounds + ")"
+	}
+	return table.Row{p.Label, p.N, fmt.Sprintf("%.3f", p.Ratio.Median), bounds, verdict(p), need}
 }
 
 // needed is how many blocks or runs would decide what is undecided.

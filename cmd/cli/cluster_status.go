@@ -50,7 +50,7 @@ it. Below a partition stands why its high watermark is behind its log end.`,
 				return err
 			}
 			s = onlyTopics(s, topics, all)
-			return app.Print(s, func(w io.Writer) error { return printClusterStatus(w, s, time.Now()) })
+			return app.Print(s, func(w io.Writer) error { return printClusterStatus(w, s, time.Now(), screenBehind(w).columns) })
 		},
 	}
 	c.Flags().BoolVar(&watch, "watch", false, "show it again and again until interrupted; with --json a line each time")
@@ -191,11 +191,13 @@ func showStatus(app *App, s *cluster.Status, inPlace bool) error {
 		return json.NewEncoder(app.Out).Encode(watched{now, s})
 	}
 	var b bytes.Buffer
-	if err := printClusterStatus(&b, s, now); err != nil {
+	at := screenBehind(app.Out)
+	if err := printClusterStatus(&b, s, now, at.columns); err != nil {
 		return err
 	}
 	text := b.String()
 	if inPlace { // home, each line to its end, and nothing below
+		text = at.within(text)
 		text = "\x1b[H" + strings.ReplaceAll(text, "\n", "\x1b[K\n") + "\x1b[J"
 	} else {
 		text = now.Format("15:04:05.000") + "  " + text + "\n"

@@ -15,14 +15,16 @@ import (
 	"tidemark/bench/process"
 )
 
-// printClusterStatus is what `cluster status` prints.
-func printClusterStatus(w io.Writer, s *cluster.Status, now time.Time) error {
+// printClusterStatus is what `cluster status` prints on a terminal of so many columns; 0 is
+// any number.
+func printClusterStatus(w io.Writer, s *cluster.Status, now time.Time, columns int) error {
 	printHead(w, s, now)
-	if err := printRuled(w, []column{{"BROKER", false}, {"ADDRESS", false}, {"PROCESS", true}, {"STATE", false}, {"LEADS", true}, {"IN SYNC", true}}, brokerRows(s)); err != nil {
+	brokers := []column{{head: "BROKER"}, {head: "ADDRESS"}, {head: "PROCESS", right: true}, {head: "STATE"}, {head: "LEADS", right: true}, {head: "IN SYNC", right: true}}
+	if err := (ruled{columns, brokers, brokerRows(s)}).print(w); err != nil {
 		return err
 	}
 	if s.Mesh != "" && !isDown(s) {
-		if err := printLinks(w, s, now); err != nil {
+		if err := printLinks(w, s, now, columns); err != nil {
 			return err
 		}
 	}
@@ -31,8 +33,9 @@ func printClusterStatus(w io.Writer, s *cluster.Status, now time.Time) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	return printRuled(w, []column{{"PARTITION", false}, {"STRATEGY", false}, {"EPOCH", true}, {"ISR", false}, {"REPLICA", false},
-		{"LEO", true}, {"HW", true}, {"LAG", true}, {"BEHIND", true}}, partitionRows(s))
+	partitions := []column{{head: "PARTITION"}, {head: "STRATEGY", spare: true}, {head: "EPOCH", right: true, spare: true}, {head: "ISR"}, {head: "REPLICA"},
+		{head: "LEO", right: true}, {head: "HW", right: true}, {head: "LAG", right: true}, {head: "BEHIND", right: true}}
+	return ruled{columns, partitions, partitionRows(s)}.print(w)
 }
 
 // isDown says whether nothing of the cluster runs, as `cluster down --keep` leaves it.
@@ -82,7 +85,7 @@ func stateWord(s process.State) string {
 }
 
 // printLinks shows the rules of the mesh, a line for each pair.
-func printLinks(w io.Writer, s *cluster.Status, now time.Time) error {
+func printLinks(w io.Writer, s *cluster.Status, now time.Time, columns int) error {
 	if s.Mesh != process.Running {
 		_, err := fmt.Fprintf(w, "\n  the proxies are %s: nothing reaches anybody\n", s.Mesh)
 		return err
@@ -106,7 +109,7 @@ func printLinks(w io.Writer, s *cluster.Status, now time.Time) error {
 		rows = append(rows, row{cells: []string{fmt.Sprintf("%s %s %s", f.From, arrow, f.To), linkWords(f.Rule), roughly(now.Sub(f.Start)) + " ago"}})
 	}
 	fmt.Fprintln(w)
-	return printRuled(w, []column{{"LINK", false}, {"RULE", false}, {"BEGAN", true}}, rows)
+	return ruled{columns, []column{{head: "LINK"}, {head: "RULE"}, {head: "BEGAN", right: true}}, rows}.print(w)
 }
 
 func partitionRows(s *cluster.Status) []row {

@@ -56,7 +56,7 @@ func hurt() *cluster.Status {
 func TestStatusTable(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	var b bytes.Buffer
-	if err := printClusterStatus(&b, hurt(), now); err != nil {
+	if err := printClusterStatus(&b, hurt(), now, 0); err != nil {
 		t.Fatal(err)
 	}
 	golden.Check(t, "testdata/cluster_hurt.txt", b.String())
@@ -68,7 +68,7 @@ func TestStatusTable(t *testing.T) {
 	s := hurt()
 	s.Partitions, s.Faults, s.Mesh = nil, nil, process.Gone
 	b.Reset()
-	if err := printClusterStatus(&b, s, now); err != nil {
+	if err := printClusterStatus(&b, s, now, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.String(); !strings.Contains(got, "no partitions to show") || !strings.Contains(got, "the proxies are gone") {
@@ -79,7 +79,7 @@ func TestStatusTable(t *testing.T) {
 	}
 	s.Store = process.Gone
 	b.Reset()
-	if err := printClusterStatus(&b, s, now); err != nil {
+	if err := printClusterStatus(&b, s, now, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.String(); !strings.HasPrefix(got, "cluster in /srv/lab, down\n") || strings.Contains(got, "up for") || strings.Contains(got, "proxies") {

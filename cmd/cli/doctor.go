@@ -53,7 +53,7 @@ broker: the limits that benches are compared with.`,
 
 func printDiagnosis(w io.Writer, d diagnosis) error {
 	e := d.Env
-	t := newTable(w)
+	t := newTable()
 	for _, r := range []table.Row{
 		{"processor", fmt.Sprintf("%s, %d logical, hypervisor %s, governor %s", e.CPU.Model, e.CPU.Logical,
 			cmp.Or(e.CPU.Hypervisor, "none seen"), cmp.Or(e.CPU.Governor, "not shown here"))},
@@ -66,7 +66,9 @@ func printDiagnosis(w io.Writer, d diagnosis) error {
 	} {
 		t.AppendRow(r)
 	}
-	t.Render()
+	if err := renderWithin(w, t, screenBehind(w).columns, 2); err != nil {
+		return err
+	}
 	if len(e.Advice) == 0 {
 		fmt.Fprintln(w, "\nnothing to advise")
 	}
@@ -85,7 +87,7 @@ func printDiagnosis(w io.Writer, d diagnosis) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	t = newTable(w)
+	t = newTable()
 	t.AppendHeader(table.Row{"limit", "median", "lowest", "highest", "what"})
 	for _, l := range d.Calib.Limits {
 		if l.Unavailable != "" {
@@ -94,8 +96,7 @@ func printDiagnosis(w io.Writer, d diagnosis) error {
 		}
 		t.AppendRow(table.Row{l.ID, limitValue(l, l.Value), limitValue(l, l.Low), limitValue(l, l.High), l.What})
 	}
-	t.Render()
-	return nil
+	return renderWithin(w, t, screenBehind(w).columns, 5)
 }
 
 // limitValue writes a value in its limit's unit.

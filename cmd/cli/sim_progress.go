@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -39,16 +38,6 @@ func newSeedProgress(w io.Writer, total int) *seedProgress {
 			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return p.violations() }), decor.AverageETA(decor.ET_STYLE_GO)))
 	}
 	return p
-}
-
-// onTerminal says whether w is a terminal that bars can be drawn on.
-func onTerminal(w any) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
 func (p *seedProgress) violations() string {
