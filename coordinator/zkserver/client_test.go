@@ -288,7 +288,7 @@ var libraryCases = []struct {
 		}
 	}},
 	{"four-letter words", func(t *testing.T, addr string) {
-		if ok := zk.FLWRuok([]string{addr}, 5*time.Second); !ok[0] {
+		if ok := zk.FLWRuok([]string{addr}, patience); !ok[0] {
 			t.Error("ruok is not answered by imok")
 		}
 		for word, want := range map[string]string{

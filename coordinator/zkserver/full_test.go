@@ -20,16 +20,21 @@ type filling struct {
 	clock   *clock.Manual
 	full    atomic.Bool
 	refused atomic.Int64
+	taken   atomic.Int64
 }
 
 func newFilling(t *testing.T, fs vfs.FS, every int) *filling {
 	f := &filling{clock: clock.NewManual(time.Unix(1000, 0))}
 	faulty := vfs.NewFaulty(fs)
 	faulty.OnCall(func(op vfs.Op, p string) error {
-		if f.full.Load() && (op == vfs.OpWrite || op == vfs.OpCreate) {
+		if op != vfs.OpWrite && op != vfs.OpCreate {
+			return nil
+		}
+		if f.full.Load() {
 			f.refused.Add(1)
 			return syscall.ENOSPC
 		}
+		f.taken.Add(1)
 		return nil
 	})
 	f.Server = startEmbedded(t, Options{FS: faulty, Dir: "/zk", Clock: f.clock, TickTime: time.Second, SnapshotEvery: every})
@@ -76,17 +81,15 @@ func TestFullDiskIsWaitedFor(t *testing.T) {
 			if left, _ := openClone(t, fs.CrashClone(0), 1); left.failed != nil {
 				t.Errorf("what a crash leaves meanwhile: %v", left.failed)
 			}
+			taken := s.taken.Load()
 			s.full.Store(false)
-			for done := false; !done; {
-				select {
-				case code := <-answered:
-					if done = true; code != 0 {
-						t.Errorf("answered %v once there was room", code)
-					}
-				default:
-					s.clock.Advance(time.Second)
-					time.Sleep(time.Millisecond)
-				}
+			// Not until the answer is there: from now on sessions end.
+			for s.taken.Load() == taken {
+				s.clock.Advance(time.Second)
+				time.Sleep(time.Millisecond)
+			}
+			if code := <-answered; code != 0 {
+				t.Errorf("answered %v once there was room", code)
 			}
 			s.clock.Advance(time.Second)
 			if code, _ := other.do(opPing, nil); code != 0 {

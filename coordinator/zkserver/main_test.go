@@ -30,8 +30,23 @@ func TestMain(m *testing.M) {
 // patience bounds what a test waits for; only what is broken takes so long.
 const patience = 2 * time.Minute
 
+// listenAgain takes a port that a server has let go of. An outgoing connection may have it
+// meanwhile, and is waited for.
+func listenAgain(t *testing.T, addr string) net.Listener {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		l, err := net.Listen("tcp", addr)
+		if err == nil {
+			return l
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
 func fourLetterWord(addr, word string, within time.Duration) (string, error) {
-	c, err := net.DialTimeout("tcp", addr, time.Second)
+	c, err := net.DialTimeout("tcp", addr, within)
 	if err != nil {
 		return "", err
 	}
