@@ -92,10 +92,14 @@ func (k *killSwitch) close() {
 }
 
 // doomed starts a controller for broker 1 whose connection dies at that write, counted
-// from when it is in office.
+// from when it is in office; 0 is never.
 func (n *cluster) doomed(at int, applied bool) *killSwitch {
 	k := &killSwitch{}
-	client, err := znode.Connect(testContext(n.t), znode.Options{Servers: []string{n.addr}, SessionTimeout: 400 * time.Millisecond, Dialer: k.dial})
+	session := 400 * time.Millisecond // which a busy machine may end too
+	if at == 0 {
+		session = 10 * time.Second
+	}
+	client, err := znode.Connect(testContext(n.t), znode.Options{Servers: []string{n.addr}, SessionTimeout: session, Dialer: k.dial})
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -192,9 +196,9 @@ func (n *cluster) settledSequence(client *znode.Client) (bool, string) {
 		return false, fmt.Sprintf("keep is %+v, error %v", zt, err)
 	}
 	for p := range zt.Partitions {
-		s := n.state(client, "keep", p)
-		if s.Leader < 0 || len(s.ISR) != 3 {
-			return false, fmt.Sprintf("keep-%d is %+v", p, s)
+		s, err := client.PartitionState(ctx, TopicPartition{Topic: "keep", Partition: p})
+		if err != nil || s.Leader < 0 || len(s.ISR) != 3 {
+			return false, fmt.Sprintf("keep-%d is %+v, error %v", p, s, err)
 		}
 	}
 	n.mu.Lock()

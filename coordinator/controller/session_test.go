@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -16,10 +17,12 @@ func TestOfficeIsTakenAgainAfterTheSession(t *testing.T) {
 	fs := vfs.NewMem()
 	addr := "127.0.0.1:0"
 	run := func(forget bool) *zkserver.Server {
-		l, err := net.Listen("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		var l net.Listener
+		await(t, func() (bool, string) { // an outgoing connection may have the port meanwhile
+			var err error
+			l, err = net.Listen("tcp", addr)
+			return err == nil, fmt.Sprint(err)
+		})
 		s, err := zkserver.Start(l, zkserver.Options{FS: fs, Dir: "/zk", TickTime: 100 * time.Millisecond, ForgetSessions: forget})
 		if err != nil {
 			t.Fatal(err)
