@@ -283,7 +283,7 @@ func TestGroupsWithoutTopic(t *testing.T) {
 		req.Version, req.CoordinatorKey, req.CoordinatorKeys = version, "g", []string{"g", "h"}
 		var code int16
 		var node int32 = -1
-		for range 1000 {
+		for range 100_000 {
 			resp := do[*kmsg.FindCoordinatorResponse](c, req)
 			if code, node = resp.ErrorCode, resp.NodeID; version >= 4 {
 				code, node = resp.Coordinators[1].ErrorCode, resp.Coordinators[1].NodeID

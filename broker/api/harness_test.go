@@ -402,7 +402,7 @@ func (f *fakeRequest) waiting() bool { return len(f.answers) == 0 }
 func (f *fakeRequest) await(c *cluster) outcome {
 	f.t.Helper()
 	step := time.Second // longer and longer: what happens by the clock in it happens too
-	for range 10_000 {
+	for range 100_000 {
 		select {
 		case o := <-f.answers:
 			if len(f.answers) > 0 {

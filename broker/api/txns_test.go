@@ -47,7 +47,7 @@ func (c *cluster) coordinateTxns() {
 	c.topic(txns.Topic, 1)
 	req := kmsg.NewPtrDescribeTransactionsRequest()
 	req.TransactionalIDs = []string{"nobody"}
-	for range 10_000 {
+	for range 100_000 {
 		resp := asked[*kmsg.DescribeTransactionsResponse](c, req)
 		if wire.ErrorCode(resp.TransactionStates[0].ErrorCode) == wire.TransactionalIDNotFound {
 			return
@@ -61,7 +61,7 @@ func asked[R kmsg.Response](c *cluster, req kmsg.Request) R {
 	c.t.Helper()
 	f := newFakeRequest(c.t)
 	go c.server.serve(call{header: wire.Header{Key: req.Key(), Version: req.GetVersion(), CorrelationID: 7}, body: req.AppendTo(nil), to: f})
-	for range 10_000 {
+	for range 100_000 {
 		select {
 		case o := <-f.answers:
 			return decode[R](c.t, req, o)
@@ -282,7 +282,7 @@ func (c *cluster) settle(id string) {
 	c.t.Helper()
 	req := kmsg.NewPtrDescribeTransactionsRequest()
 	req.TransactionalIDs = []string{id}
-	for range 10_000 {
+	for range 100_000 {
 		state := asked[*kmsg.DescribeTransactionsResponse](c, req).TransactionStates[0].State
 		if state == "CompleteCommit" || state == "CompleteAbort" {
 			return

@@ -211,11 +211,11 @@ func TestFollowerThrottle(t *testing.T) {
 		}
 		return parts
 	}}
+	started := time.Now()
 	h := followerHost(t, vfs.NewMem(), l, 2, func(h *host) {
 		h.o.ThrottleRates = func() Rates { return Rates{Follower: size} } // A record a second.
 		h.set("t", func(c *TopicConfig) { c.FollowerThrottled = func(partition, _ int32) bool { return partition == 0 } })
 	})
-	started := time.Now()
 	eventually(t, "a hundred records", func() bool { return h.Partition("t", 1).LogEndOffset() > 100 })
 	if end, most := h.Partition("t", 0).LogEndOffset(), int64(time.Since(started)/time.Second)+2; end > most {
 		t.Errorf("the throttled follower has %d records, want %d at most", end, most)

@@ -46,7 +46,7 @@ func TestThreeReplicas(t *testing.T) {
 // TestISRShrinksAndGrows: who lags leaves the set, the set counts without it, and
 // below min.insync.replicas nothing is admitted; who caught up comes back.
 func TestISRShrinksAndGrows(t *testing.T) {
-	c := newThree(t, "isr", func(c *three) { c.lag = 400 * time.Millisecond })
+	c := newThree(t, "isr", func(c *three) { c.lag = 2 * time.Second })
 	lead := c.led()
 	leader, _ := lead.Leader()
 	c.await("a full set", func() bool { return len(lead.Status().ISR) == 3 })

@@ -160,7 +160,7 @@ func (h *host) partition(topic string, index int32) (metadata.Partition, bool) {
 // until lets time pass in small steps until so.
 func (h *host) until(what string, so func() bool) {
 	h.t.Helper()
-	for range 10_000 {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
 		if so() {
 			return
 		}

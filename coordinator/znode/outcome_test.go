@@ -261,7 +261,7 @@ func TestOwnDeadNodeIsReplaced(t *testing.T) {
 // for it.
 func TestBrokerIDInUse(t *testing.T) {
 	s := startServer(t)
-	alive, c := connect(t, s, Options{}), connect(t, s, Options{SessionTimeout: 300 * time.Millisecond})
+	alive, c := connect(t, s, Options{}), connect(t, s, Options{SessionTimeout: time.Second})
 	ctx := testContext(t)
 	b := Broker{ID: 1, Host: "h", Port: 1}
 	if _, err := alive.RegisterBroker(ctx, b); err != nil {
