@@ -109,6 +109,13 @@ func (r Rows) SVG() (out template.HTML, err error) {
 	return c.finish(r.Title, r.Describe)
 }
 
+// Fits reports whether a width leaves at least half of itself to the data, beside labels
+// and notes.
+func (r Rows) Fits(width float64) bool {
+	labels, notes := r.margins()
+	return labels+notes <= width/2
+}
+
 // plotFunc is a function as a plot.Plotter.
 type plotFunc func(draw.Canvas, *plot.Plot)
 

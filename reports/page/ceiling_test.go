@@ -102,8 +102,8 @@ func TestWhatBoundACell(t *testing.T) {
 		want, beside string
 	}{
 		{"unknown", 1.05e9, "the limit of receiving and appending", "95 % of it"},
-		{"unknown", 2e9, "not told", "most used: all processors, 75 %"},
-		{"unknown", 0.5e9, "not told", "most used: all processors, 75 %"}, // passed, so none
+		{"unknown", 2e9, "not told", "all processors, 75 %"},
+		{"unknown", 0.5e9, "not told", "all processors, 75 %"}, // passed, so none
 		{"waiting", 1.05e9, "waiting", ""},
 	} {
 		cell := &dataset.Cell{Kind: result.Burst, PlanCell: result.PlanCell{ID: "a", Base: true, Driver: "raw"}}

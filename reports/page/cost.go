@@ -30,7 +30,7 @@ func cost(v *view) (Panel, error) {
 			{dataset.FetchCostGB, "fetch: core-seconds per GB on the wire"},
 		} {
 			if measured(e, f.m) {
-				p.Figures = append(p.Figures, cellsChart(e, f.m, f.label, chart.Plain, chart.Half.Width, nil))
+				p.Figures = append(p.Figures, halfChart(e, f.m, f.label, chart.Plain))
 			}
 		}
 		p.Notes = noted(p.Notes, outliers(e, dataset.ProduceCost, chart.Plain))

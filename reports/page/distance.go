@@ -213,7 +213,7 @@ func (v *view) boundWord(c *dataset.Cell) (word, beside string) {
 	if most.limit != nil && used >= nearLimit {
 		return "the " + name, share100(used) + " of it"
 	}
-	return boundName(bound), "most used: " + name + ", " + share100(used)
+	return boundName(bound), name + ", " + share100(used)
 }
 
 // boundRule explains the words of boundName.

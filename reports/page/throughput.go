@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -31,7 +32,7 @@ func throughput(v *view) (Panel, error) {
 			kinds = append(kinds, diskCeiling)
 		}
 		lines, beyond := v.ceilings(e, dataset.Produce, kinds...)
-		p.Figures = append(p.Figures, cellsChart(e, dataset.Produce, "records per second acknowledged", chart.Count, chart.Wide.Width, lines))
+		p.Figures = append(p.Figures, cellsChart(e, dataset.Produce, "records per second acknowledged", chart.Count, lines))
 		if beyond != "" {
 			p.Notes = append(p.Notes, heading(e)+": beyond the axis lie "+beyond+".")
 		}
@@ -61,7 +62,7 @@ func fetch(v *view) (Panel, error) {
 			shown.Cells = along(e, axis)
 		}
 		lines, _ := v.ceilings(e, dataset.Fetch, copyCeiling, mappedCeiling, sendfileCeiling)
-		p.Figures = append(p.Figures, cellsChart(&shown, dataset.Fetch, "records per second read", chart.Count, chart.Wide.Width, lines))
+		p.Figures = append(p.Figures, cellsChart(&shown, dataset.Fetch, "records per second read", chart.Count, lines))
 		p.Notes = noted(p.Notes, outliers(e, dataset.Fetch, chart.Count))
 		p.Tables = append(p.Tables, cellsTable(e, dataset.Fetch, "records/s", chart.Count))
 		cells, pictured = append(cells, shown.Cells...), append(pictured, &shown)
@@ -74,12 +75,34 @@ func fetch(v *view) (Panel, error) {
 }
 
 // cellsChart draws one metric of an experiment's cells.
-func cellsChart(e *dataset.Experiment, m dataset.Metric, label string, f chart.Format, width float64, lines []chart.Line) Figure {
+func cellsChart(e *dataset.Experiment, m dataset.Metric, label string, f chart.Format, lines []chart.Line) Figure {
+	c := cellRows(e, m, label, f, lines)
+	return draw(heading(e), legend(ordered(e), m, c.Band.Bounded), c)
+}
+
+// halfChart is the same on half of the page and without notes, where the names of the
+// cells leave room for the data.
+func halfChart(e *dataset.Experiment, m dataset.Metric, label string, f chart.Format) Figure {
+	c := cellRows(e, m, label, f, nil)
+	bare := c
+	bare.Rows, bare.Width = slices.Clone(c.Rows), chart.Half.Width
+	for i := range bare.Rows {
+		bare.Rows[i].Note = ""
+	}
+	half := bare.Fits(bare.Width)
+	if half {
+		c = bare
+	}
+	fig := draw(e.Name+", "+label, legend(ordered(e), m, c.Band.Bounded), c)
+	fig.Half = half
+	return fig
+}
+
+func cellRows(e *dataset.Experiment, m dataset.Metric, label string, f chart.Format, lines []chart.Line) chart.Rows {
 	c := chart.Rows{
 		Title: heading(e) + ": " + label,
 		X:     chart.AxisSpec{Label: label, Format: f},
 		Lines: lines,
-		Width: width,
 	}
 	c.Describe = fmt.Sprintf("One row per cell: a mark at the median, a line for the interval, dots for single runs. %s.", howOf(e.Cells, m))
 	for _, cell := range ordered(e) {
@@ -87,20 +110,10 @@ func cellsChart(e *dataset.Experiment, m dataset.Metric, label string, f chart.F
 			c.Rows = append(c.Rows, row(e, cell, m, f))
 		}
 	}
-	if width < chart.Wide.Width {
-		for i := range c.Rows {
-			c.Rows[i].Note = ""
-		}
-	}
 	if e.Base != nil {
 		c.Band = estimate(e.Base.Interval(m))
 	}
-	fig := draw(heading(e), legend(ordered(e), m, c.Band.Bounded), c)
-	fig.Half = width < chart.Wide.Width
-	if fig.Half {
-		fig.Heading = e.Name + ", " + label
-	}
-	return fig
+	return c
 }
 
 // cellsTable is the data behind cellsChart.
