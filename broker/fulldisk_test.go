@@ -61,7 +61,7 @@ func TestFullDiskOfEverything(t *testing.T) {
 	if err := client.ProduceSync(t.Context(), big).FirstErr(); err == nil {
 		t.Error("a record was acknowledged on a full disk")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	retention := "123456"
 	alter := func() error {

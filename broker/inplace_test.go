@@ -35,7 +35,7 @@ func dialRaw(t *testing.T, b *Broker, name string) *rawProducer {
 		t.Fatal(err)
 	}
 	// Only a broken broker makes a test wait this long.
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * patience)); err != nil {
 		t.Fatal(err)
 	}
 	return &rawProducer{t: t, name: name, conn: conn, r: bufio.NewReader(conn)}
@@ -226,7 +226,7 @@ func consumeNumbered(t *testing.T, b *Broker, wanted map[string]int) map[string]
 		return nil
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	total, seen := 0, map[string]int{}
 	for _, n := range wanted {

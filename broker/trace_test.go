@@ -22,7 +22,7 @@ import (
 // broker did because of another has its cause.
 func TestTraceOfACluster(t *testing.T) {
 	dir := t.TempDir()
-	c := newTestCluster(t, "trace.dir", dir, "replica.lag.time.max.ms", "1500", "transaction.state.log.num.partitions", "1",
+	c := newTestCluster(t, "trace.dir", dir, "zookeeper.session.timeout.ms", "6000", "replica.lag.time.max.ms", "3000", "transaction.state.log.num.partitions", "1",
 		"transaction.state.log.replication.factor", "3", "offsets.topic.replication.factor", "3")
 	c.launch(1, 2, 3)
 	c.create("orders", 1)
@@ -40,7 +40,8 @@ func TestTraceOfACluster(t *testing.T) {
 	c.transact("orders", "mover", 3)
 	c.awaitTraced(dir, "txn Ongoing", "txn PrepareCommit", "txn CompleteCommit")
 
-	// The leader is alone with records when it dies: its log is cut when it is back.
+	// The leader is alone with records when it dies: its log is cut when it is back. The
+	// others must be in sync still by then, or nobody may lead.
 	c.signal(syscall.SIGSTOP, others...)
 	c.writeToLeader(leader, "orders")
 	c.kill(leader)

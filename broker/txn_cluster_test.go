@@ -67,7 +67,7 @@ func copyOnce(ctx context.Context, session *kgo.GroupTransactSession) error {
 // their coordinators, their groups' and the leaders of their partitions. Each record is
 // copied once for read_committed readers (faults T10, T13, T14).
 func TestTransactionsThroughFailovers(t *testing.T) {
-	c := newTestCluster(t, "transaction.state.log.num.partitions", "3", "transaction.abort.timed.out.transaction.cleanup.interval.ms", "1000")
+	c := newTestCluster(t, append(endsSoon, "transaction.state.log.num.partitions", "3", "transaction.abort.timed.out.transaction.cleanup.interval.ms", "1000")...)
 	c.launch(1, 2, 3)
 	c.create("from", 3)
 	c.create("to", 3)
@@ -141,7 +141,7 @@ func (c *testCluster) requireEachOnce(topic string, n int) {
 
 // undecided tells what holds transactions and their readers up.
 func (c *testCluster) undecided(topics ...string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	admin := c.admin()
 	var out strings.Builder
