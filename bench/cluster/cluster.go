@@ -86,6 +86,9 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
+	if err := o.findStore(); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -97,6 +100,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	defer unlock()
 	s, err := c.prepare(o)
 	if err != nil {
+		c.leaveIfNone()
 		return nil, err
 	}
 	if err := c.startAll(ctx, s); err != nil {
@@ -232,9 +236,16 @@ func (c *Cluster) erase(s *State) error {
 			return fmt.Errorf("cluster: %w", err)
 		}
 	}
-	_ = os.Remove(filepath.Join(c.dir, lockFile)) // the next one makes another
-	_ = os.Remove(c.dir)                          // stays where somebody else has put something
+	c.leaveIfNone()
 	return nil
+}
+
+// leaveIfNone removes the directory where there is no cluster in it.
+func (c *Cluster) leaveIfNone() {
+	if _, err := c.State(); errors.Is(err, ErrNone) {
+		_ = os.Remove(filepath.Join(c.dir, lockFile)) // the next one makes another
+		_ = os.Remove(c.dir)                          // stays where somebody else has put something
+	}
 }
 
 // Dir is the cluster's directory.

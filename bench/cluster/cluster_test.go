@@ -254,8 +254,10 @@ func TestRestartWithoutItsStore(t *testing.T) {
 		t.Errorf("the broker that was to restart is %s", got)
 	}
 	must(t, c.Down(true))
-	if err := c.Restart(t.Context(), 1); !errors.Is(err, ErrDown) {
-		t.Errorf("of a cluster that is down: %v", err)
+	for what, err := range map[string]error{"restart": c.Restart(t.Context(), 1), "kill": c.Kill(1), "pause": c.Pause(1), "stop": c.Stop(1)} {
+		if !errors.Is(err, ErrDown) {
+			t.Errorf("%s of a cluster that is down: %v", what, err)
+		}
 	}
 }
 
@@ -307,6 +309,9 @@ func TestLinksAreCut(t *testing.T) {
 		t.Errorf("after the heal %q", got)
 	}
 	must(t, c.Down(true))
+	if err := c.Heal(t.Context()); !errors.Is(err, ErrDown) {
+		t.Errorf("heal of a cluster that is down: %v", err)
+	}
 	text, err := os.ReadFile(filepath.Join(dir, meshDir, timelineFile))
 	must(t, err)
 	if got := strings.Count(string(text), `"end"`); got != 4 {
@@ -397,18 +402,29 @@ func TestPortTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer l.Close()
-	_, err = Start(t.Context(), Options{Dir: t.TempDir(), Brokers: 1, Port: l.Addr().(*net.TCPAddr).Port})
+	dir := filepath.Join(t.TempDir(), "c")
+	_, err = Start(t.Context(), Options{Dir: dir, Brokers: 1, Port: l.Addr().(*net.TCPAddr).Port})
 	if err == nil || !strings.Contains(err.Error(), "choose another first port") {
 		t.Errorf("got %v", err)
+	}
+	wantNothingAt(t, dir)
+}
+
+func wantNothingAt(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a start that failed before anything ran has left %s: %v", dir, err)
 	}
 }
 
 func TestStoreThatIsNotThere(t *testing.T) {
 	for zookeeper, want := range map[string]string{"127.0.0.1:1": "start it first", "elsewhere": "host:port"} {
-		_, err := Start(t.Context(), Options{Dir: t.TempDir(), Brokers: 1, Zookeeper: zookeeper})
+		dir := filepath.Join(t.TempDir(), "c")
+		_, err := Start(t.Context(), Options{Dir: dir, Brokers: 1, Zookeeper: zookeeper})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("with the store %s: %v", zookeeper, err)
 		}
+		wantNothingAt(t, dir)
 	}
 }
 

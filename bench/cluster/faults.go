@@ -33,6 +33,9 @@ func (c *Cluster) signal(id int32, do string, signal syscall.Signal) error {
 			return err
 		}
 		sent, err := b.ID.Signal(signal)
+		if err == nil && !sent && s.down() {
+			return ErrDown
+		}
 		if err == nil && !sent {
 			err = fmt.Errorf("broker %d is not running; restart it first", id)
 		}
@@ -68,6 +71,9 @@ func (c *Cluster) Stop(id int32) error {
 		if err != nil {
 			return err
 		}
+		if s.down() {
+			return ErrDown
+		}
 		if b.State() == process.Gone {
 			return fmt.Errorf("broker %d is not running", id)
 		}
@@ -76,8 +82,13 @@ func (c *Cluster) Stop(id int32) error {
 	})
 }
 
-// ErrDown says that a broker has nobody to start beside.
+// ErrDown says that nothing of a cluster runs that something could be done to.
 var ErrDown = errors.New("the cluster is down")
+
+// down says whether neither brokers nor the metadata store of their own run.
+func (s *State) down() bool {
+	return !s.runs() && s.Store.ID.Pid != 0 && s.Store.State() == process.Gone
+}
 
 // canRestart says why no broker can start, where what they need is gone.
 func (s *State) canRestart() error {
@@ -195,6 +206,9 @@ func (c *Cluster) mesh() (proxy.Remote, error) {
 	}
 	if !s.Proxy {
 		return proxy.Remote{}, ErrNoMesh
+	}
+	if s.down() {
+		return proxy.Remote{}, ErrDown
 	}
 	if s.Mesh.State() == process.Gone {
 		return proxy.Remote{}, errors.New("the proxy mesh is gone; take the cluster down and start it again")

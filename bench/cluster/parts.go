@@ -14,7 +14,7 @@ import (
 	"tidemark/bench/fault/proxy"
 )
 
-// startStore starts the metadata store, or finds the one that runs.
+// startStore starts the metadata store, unless it is one that runs already.
 func (c *Cluster) startStore(ctx context.Context, s *State) error {
 	s.Store = Process{Dir: storeDir}
 	switch s.Zookeeper {
@@ -25,9 +25,6 @@ func (c *Cluster) startStore(ctx context.Context, s *State) error {
 	}
 	s.Store = Process{}
 	servers, chroot, named := strings.Cut(s.Zookeeper, "/")
-	if err := findStore(servers); err != nil {
-		return err
-	}
 	s.Connect = servers
 	switch {
 	case named:
@@ -39,8 +36,12 @@ func (c *Cluster) startStore(ctx context.Context, s *State) error {
 	return c.save(s)
 }
 
-// findStore checks that one of the servers of a store that runs listens.
-func findStore(servers string) error {
+// findStore checks that one of the servers of a store that is to run already listens.
+func (o *Options) findStore() error {
+	if o.Zookeeper == Embedded || o.Zookeeper == Real {
+		return nil
+	}
+	servers, _, _ := strings.Cut(o.Zookeeper, "/")
 	var errs []error
 	for server := range strings.SplitSeq(servers, ",") {
 		conn, err := net.Dial("tcp", server)
