@@ -52,6 +52,9 @@ func TestWrongLinesNameTheRightOnes(t *testing.T) {
 		{"broker --log-level loud", "want debug, info, warn or error"},
 		{"broker --set listeners=PLAINTEXT://127.0.0.1:0,PLAINTEXT://127.0.0.1:1", "want one PLAINTEXT://host:port"},
 		{"zk --listen 0.0.0.0:2181", "--allow-open-listener"},
+		{"zk --listen 127.0.0.1", "--listen 127.0.0.1: want host:port"},
+		{"groups list --state Stabel", `did you mean "Stable"?`},
+		{"cluster up --brokers three", `for "--brokers" flag: want a whole number (`},
 		{"zk --listen 127.0.0.1:0 --tick -1s", "--tick -1s: want more than nothing"},
 		{"log trace testdata --only ledaer", `did you mean "leader"?`},
 		{"log trace testdata --only gossip", "there are: append, "},
@@ -203,7 +206,7 @@ func TestTopicsAgainstABroker(t *testing.T) {
 	topics(ExitFailed, ": create topic other: invalid replication factor: 7, ", "create", "other", "--replication-factor", "7")
 	topics(ExitOK, "orders  3", "list")
 	topics(ExitOK, "altered orders", "alter", "orders", "--config", "retention.ms=70000", "--unset", "storage.append.engine", "--partitions", "5")
-	topics(ExitFailed, "INVALID_PARTITIONS", "alter", "orders", "--partitions", "2")
+	topics(ExitFailed, "invalid number of partitions: 2, want 6 to 10000: INVALID_PARTITIONS\n", "alter", "orders", "--partitions", "2")
 	topics(ExitFailed, "10001, want 1 to 10000: ", "alter", "orders", "--partitions", "10001")
 	topics(ExitFailed, `Did you mean "orders"?`, "describe", "ordres")
 	topics(ExitFailed, "`tidemark topics list` shows", "describe", "clicks")

@@ -57,5 +57,9 @@ func (l localCluster) hint(asked []string) string {
 	case len(l.running) > 0:
 		return fmt.Sprintf("is one running there? The cluster in %s is at --bootstrap %s; `tidemark broker` starts a broker of its own", l.dir, strings.Join(l.running, ","))
 	}
-	return "is one running there? `tidemark broker` starts one"
+	hint := "is one running there? `tidemark broker` starts one"
+	if len(l.all) > 0 {
+		hint += ", `tidemark cluster up` goes on with the cluster in " + l.dir
+	}
+	return hint
 }

@@ -69,7 +69,7 @@ func TestWhereClientsAsk(t *testing.T) {
 		{"one that is down", local, "", defaultBootstrap, "no broker of the cluster in here runs"},
 		{"one without its first", killed, "", "127.0.0.1:9093,127.0.0.1:9094", "there run 127.0.0.1:9093,127.0.0.1:9094; `tidemark cluster status`"},
 		{"the first by name", killed, defaultBootstrap, defaultBootstrap, "there run 127.0.0.1:9093,127.0.0.1:9094; `tidemark cluster status`"},
-		{"a stranger by name", local, "127.0.0.1:7,127.0.0.1:8", "127.0.0.1:7,127.0.0.1:8", starts},
+		{"a stranger by name", local, "127.0.0.1:7,127.0.0.1:8", "127.0.0.1:7,127.0.0.1:8", starts + ", `tidemark cluster up` goes on with the cluster in here"},
 		{"one at other ports", elsewhere, "", defaultBootstrap, "The cluster in here is at --bootstrap 127.0.0.1:20001"},
 	} {
 		addresses := test.local.addresses(test.bootstrap)

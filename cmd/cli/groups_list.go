@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+
+	"tidemark/internal/nearest"
 )
 
 // listedGroup is one row of `groups list`.
@@ -18,6 +22,9 @@ type listedGroup struct {
 	Coordinator int32  `json:"coordinator"`
 }
 
+// groupStates are the states of groups; the last two are of KIP-848.
+var groupStates = []string{"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Assigning", "Reconciling"}
+
 func newGroupsListCommand(app *App, f *clientFlags) *cobra.Command {
 	var states []string
 	c := &cobra.Command{
@@ -25,6 +32,11 @@ func newGroupsListCommand(app *App, f *clientFlags) *cobra.Command {
 		Short: "List the groups with their states",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			for _, state := range states {
+				if !slices.Contains(groupStates, state) {
+					return Usagef("--state: no group is %q (there are: %s)%s", state, strings.Join(groupStates, ", "), nearest.Suggest(state, groupStates))
+				}
+			}
 			return f.admin(c.Context(), func(ctx context.Context, admin *kadm.Client) error {
 				groups, err := admin.ListGroups(ctx, states...)
 				if err != nil && !partial(err) {
@@ -37,7 +49,7 @@ func newGroupsListCommand(app *App, f *clientFlags) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringSliceVar(&states, "state", nil, "only groups in these states: Empty, PreparingRebalance, CompletingRebalance, Stable")
+	c.Flags().StringSliceVar(&states, "state", nil, "only groups in these states: "+strings.Join(groupStates, ", "))
 	return c
 }
 

@@ -63,5 +63,16 @@ func flagError(c *cobra.Command, err error) error {
 	if near := nearest.Name(wrong, candidates, len(wrong)/3); wrong != "" && near != "" {
 		return Usagef("%w; did you mean --%s?", err, near)
 	}
-	return Usagef("%w (%s --help lists the flags)", err, c.CommandPath())
+	return Usagef("%s (%s --help lists the flags)", plainly(err), c.CommandPath())
+}
+
+// plainly puts what strconv says of a flag's value in the user's words.
+func plainly(err error) string {
+	text := err.Error()
+	for function, want := range map[string]string{"strconv.ParseInt": "a whole number", "strconv.ParseUint": "a whole number from 0 up", "strconv.ParseFloat": "a number", "strconv.ParseBool": "true or false"} {
+		if before, _, found := strings.Cut(text, function); found {
+			return before + "want " + want
+		}
+	}
+	return text
 }

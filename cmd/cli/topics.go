@@ -2,11 +2,12 @@ package cli
 
 import (
 	"encoding/base64"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 func newTopicsCommand(app *App) *cobra.Command {
@@ -38,10 +39,26 @@ func parsePairs(flag string, texts []string) (names []string, values map[string]
 // topicID is the form that Kafka's own tools print.
 func topicID(id kadm.TopicID) string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
-// refusal joins a broker's error with the message beside it.
+// refusal is a broker's error with the message beside it, which says more than what the
+// code means in general.
 func refusal(err error, message string) error {
 	if err == nil || message == "" {
 		return err
 	}
-	return fmt.Errorf("%s: %w", message, err)
+	return refusedError{message, err}
+}
+
+type refusedError struct {
+	message string
+	error
+}
+
+func (r refusedError) Unwrap() error { return r.error }
+
+func (r refusedError) Error() string {
+	var code *kerr.Error
+	if errors.As(r.error, &code) {
+		return r.message + ": " + code.Message
+	}
+	return r.message + ": " + r.error.Error()
 }

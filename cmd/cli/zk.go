@@ -27,6 +27,9 @@ func newZkCommand(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, _, err := net.SplitHostPort(listen); err != nil {
+				return Usagef("--listen %s: want host:port", listen)
+			}
 			if !allowOpen && !config.IsLoopback(listen) {
 				return Usagef("--listen %s: not a loopback host:port, and whoever reaches the store rules the cluster: "+
 					"pass --allow-open-listener if that is intended", listen)
@@ -36,7 +39,7 @@ func newZkCommand(app *App) *cobra.Command {
 			}
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
-				return err
+				return fmt.Errorf("%w; --listen takes another address, port 0 a free port", err)
 			}
 			s, err := zkserver.Start(l, zkserver.Options{FS: vfs.OS{}, Dir: data, TickTime: tick, Logger: logger})
 			if err != nil {
