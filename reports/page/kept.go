@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark/bench/result"
@@ -68,12 +69,30 @@ func ofCell(e *dataset.Experiment, c *dataset.Cell) (some kept, note string) {
 		}
 	}
 	only := c.Only(keptUp)
+	if n := len(c.Usable); n > 1 && len(only.Usable) == 0 {
+		return some, fmt.Sprintf("%s, %s: left out, for none of %d runs kept up with its rate: %s.", heading(e), cellLabel(e, c), n, shortfall(c))
+	}
 	what := fmt.Sprintf("%s, %s: left out, for it did not keep up with its rate: %s.", heading(e), cellLabel(e, c), list(behind))
 	if len(only.Usable) == 0 {
 		return some, what + " No other run of the cell is there to draw."
 	}
 	of := fmt.Sprintf("%d of %d runs", len(only.Usable), len(c.Usable))
 	return kept{only, pacedName(e, c) + " (" + of + ")"}, what + " Drawn are the other " + of + ", so the picture is of the better ones; All cells counts every run."
+}
+
+// shortfall is behindWords of all runs of a cell, from the least that was acknowledged to
+// the most.
+func shortfall(c *dataset.Cell) string {
+	var shares []float64
+	for _, r := range c.Usable {
+		if w := r.Produce; w != nil && w.OfferedPerS > 0 {
+			shares = append(shares, float64(w.AckedPerS)/float64(w.OfferedPerS))
+		}
+	}
+	if len(shares) == 0 {
+		return "no rate was offered"
+	}
+	return span(share100(slices.Min(shares)), share100(slices.Max(shares))) + " of it was acknowledged"
 }
 
 // behindWords say how a run fell short of its rate.

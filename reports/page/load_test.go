@@ -74,6 +74,11 @@ func TestChosen(t *testing.T) {
 			t.Errorf("the notes do not say %q:\n%s", want, notes)
 		}
 	}
+	lost := pacedCell(10_000, 900, 5_000, 1, 1, 1)
+	lost.Usable[1].Produce.AckedPerS = 1_100
+	if _, note := ofCell(e, lost); !strings.Contains(spaced(note), "none of 3 runs kept up with its rate: 9 % to 11 % of it was acknowledged.") {
+		t.Errorf("of a cell that never kept up each run is named: %s", note)
+	}
 	e = &dataset.Experiment{}
 	for i, dropped := range []int64{0, 0, 0, 0, 900} {
 		c := pacedCell(int64(i+1)*1e6, int64(i+1)*1e6, dropped, 1)

@@ -107,9 +107,9 @@ func verdict(metric string, p result.Pair) string {
 		case p.NeedN == 0:
 			return "undecided, no blocks would do"
 		case p.NeedN > manyBlocks:
-			return fmt.Sprintf("undecided, needs > %d blocks", manyBlocks)
+			return fmt.Sprintf("undecided, needs >"+nbsp+"%d"+nbsp+"blocks", manyBlocks)
 		}
-		return fmt.Sprintf("undecided, needs ≈ %d blocks", p.NeedN)
+		return fmt.Sprintf("undecided, needs ≈"+nbsp+"%d"+nbsp+"blocks", p.NeedN)
 	}
 	return fmt.Sprintf("too few (n = %d)", p.N)
 }
