@@ -11,14 +11,14 @@ import (
 	"tidemark/internal/vfs"
 )
 
-// startServer runs an embedded server whose sessions last from 1 s on.
+// startServer runs an embedded server whose sessions last from 0.6 to 6 s.
 func startServer(t testing.TB) *zkserver.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := zkserver.Start(l, zkserver.Options{FS: vfs.NewMem(), Dir: "/zk", TickTime: 100 * time.Millisecond})
+	s, err := zkserver.Start(l, zkserver.Options{FS: vfs.NewMem(), Dir: "/zk", TickTime: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,7 @@ func TestOneWriterOfOffsets(t *testing.T) {
 
 // TestLostRepliesOfOffsets is C05 for offsets.
 func TestLostRepliesOfOffsets(t *testing.T) {
-	c, p, direct := throughProxy(t)
+	c, p, direct := throughProxy(t, lasts)
 	ctx := testContext(t)
 	if err := c.EnsureLayout(ctx); err != nil {
 		t.Fatal(err)

@@ -14,12 +14,16 @@ const (
 	opMulti   = 14
 )
 
+// lasts is a session that outlasts what a busy machine does to it, endsSoon one that a
+// test waits out.
+const lasts, endsSoon = 6 * time.Second, 2 * time.Second
+
 // throughProxy returns a client whose connection the test can break.
-func throughProxy(t *testing.T) (*Client, *proxy, *Client) {
+func throughProxy(t *testing.T, session time.Duration) (*Client, *proxy, *Client) {
 	t.Helper()
 	s := startServer(t)
 	p := startProxy(t, s.Addr().String())
-	c, err := Connect(testContext(t), Options{Servers: []string{p.l.Addr().String()}, SessionTimeout: 6 * time.Second})
+	c, err := Connect(testContext(t), Options{Servers: []string{p.l.Addr().String()}, SessionTimeout: session})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +44,7 @@ func elect(t *testing.T, c *Client) Fence {
 // TestLostReplies is C05: the server applied a write and its answer never came.
 // Every kind of write must come out as if the answer had come.
 func TestLostReplies(t *testing.T) {
-	c, p, direct := throughProxy(t)
+	c, p, direct := throughProxy(t, lasts)
 	ctx := testContext(t)
 	want := 0
 	lose := func(opcode int32) {
@@ -133,7 +137,7 @@ func TestLostReplies(t *testing.T) {
 func TestSessionEndsWhileAway(t *testing.T) {
 	for name, early := range map[string]bool{"watched before": true, "watched after": false} {
 		t.Run(name, func(t *testing.T) {
-			c, p, direct := throughProxy(t)
+			c, p, direct := throughProxy(t, endsSoon)
 			ctx := testContext(t)
 			b := Broker{ID: 1, Host: "h", Port: 1, Timestamp: time.UnixMilli(1)}
 			first, err := c.RegisterBroker(ctx, b)
@@ -171,7 +175,7 @@ func TestSessionEndsWhileAway(t *testing.T) {
 // TestRegisteredOnceTheIDIsFree: a client whose broker id another session took while it
 // was away says so, and registers once that one leaves.
 func TestRegisteredOnceTheIDIsFree(t *testing.T) {
-	c, p, direct := throughProxy(t)
+	c, p, direct := throughProxy(t, endsSoon)
 	ctx := testContext(t)
 	b := Broker{ID: 1, Host: "h", Port: 1, Timestamp: time.UnixMilli(1)}
 	if _, err := c.RegisterBroker(ctx, b); err != nil {

@@ -5,7 +5,7 @@ import "testing"
 // TestNoWatchIsMissed is C08: many changes while a watch is being re-armed; the
 // last state is always seen.
 func TestNoWatchIsMissed(t *testing.T) {
-	c, p, direct := throughProxy(t)
+	c, p, direct := throughProxy(t, lasts)
 	ctx := testContext(t)
 	f := elect(t, direct)
 	seen := make(chan int, 10_000)

@@ -16,12 +16,12 @@ import (
 // back, however many watches have to be set again and whatever else is asked meanwhile.
 func TestChangesWhileAwayAreTold(t *testing.T) {
 	const watches, every = 20_000, 100
-	c, p, direct := throughProxy(t)
+	c, p, direct := throughProxy(t, lasts)
 	ctx := testContext(t)
 	place := func(i int) string { return fmt.Sprintf("/watched-%0200d", i) } // not all fit in one request
-	for first := 0; first < watches; first += 2000 {
+	for first := 0; first < watches; first += 500 {
 		var ops []any
-		for i := first; i < first+2000; i++ {
+		for i := first; i < first+500; i++ {
 			ops = append(ops, &zk.CreateRequest{Path: place(i), Acl: worldACL()})
 		}
 		if _, err := direct.conn.Multi(ops...); err != nil {
