@@ -112,7 +112,7 @@ func startServer(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := zkserver.Start(l, zkserver.Options{FS: vfs.NewMem(), Dir: "/zk", TickTime: 100 * time.Millisecond})
+	s, err := zkserver.Start(l, zkserver.Options{FS: vfs.NewMem(), Dir: "/zk", TickTime: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (k *killSwitch) close() {
 // from when it is in office; 0 is never.
 func (n *cluster) doomed(at int, applied bool) *killSwitch {
 	k := &killSwitch{}
-	session := 400 * time.Millisecond // which a busy machine may end too
+	session := 600 * time.Millisecond // which a busy machine may end too
 	if at == 0 {
 		session = 10 * time.Second
 	}
