@@ -115,7 +115,7 @@ func TestFullDisk(t *testing.T) {
 			holds("with room again")
 			// As after a kill: a second log on the same files, the first not closed.
 			former := l
-			if l, err = Open(vfs.OS{}, copied(t, disk+"/t-0"), o, OpenState{}, clock.Real{}); err != nil {
+			if l, err = Open(vfs.OS{}, copied(t, former), o, OpenState{}, clock.Real{}); err != nil {
 				t.Fatal(err)
 			}
 			holds("after a kill")
@@ -136,11 +136,14 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// copied is a copy of a directory's files.
-func copied(t *testing.T, dir string) string {
+// copied is a copy of the files of a log that nobody appends to, as they are at one
+// moment: no segment is sealed meanwhile.
+func copied(t *testing.T, l *Log) string {
 	t.Helper()
+	l.maintenance.Lock()
+	defer l.maintenance.Unlock()
 	to := filepath.Join(t.TempDir(), "t-0")
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+	if err := os.CopyFS(to, os.DirFS(l.dir)); err != nil {
 		t.Fatal(err)
 	}
 	return to
