@@ -78,11 +78,18 @@ func discarding(f *os.File, w way, _ string, arrived *atomic.Int64) error {
 	return receive(f, w, make([]byte, 1<<20), unix.MSG_TRUNC, arrived, func([]byte) error { return nil })
 }
 
+// shortBytes is what a batch falls short of its limit by, about half a record.
+const shortBytes = 50
+
 // storing is a receiver that appends to a file of its own, a piece at a time, as a
 // log does that does nothing else with them. The file begins anew before it would
 // crowd the page cache.
 func storing(piece int) receiver {
 	return func(f *os.File, w way, dir string, arrived *atomic.Int64) error {
+		piece := piece
+		if w.short {
+			piece -= shortBytes
+		}
 		file, err := os.CreateTemp(dir, "stored-")
 		if err != nil {
 			return err

@@ -3,9 +3,11 @@ package driver
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"tidemark/bench/workload"
+	"tidemark/internal/hugepage"
 	"tidemark/protocol/record"
 )
 
@@ -42,7 +44,18 @@ func newPool(l workload.Load, seed uint64) (*pool, error) {
 		}
 		p.batches = append(p.batches, b.Build())
 	}
+	p.gather()
 	return p, nil
+}
+
+// gather moves the batches into one piece of memory in huge pages: they are copied to
+// sockets all the time, and what that costs a generator is lost to the target.
+func (p *pool) gather() {
+	all := slices.Concat(p.batches...)
+	hugepage.Under(all)
+	for i, b := range p.batches {
+		p.batches[i], all = all[:len(b):len(b)], all[len(b):]
+	}
 }
 
 // batchRecords finds how many records fit the batch size, and their bytes.
