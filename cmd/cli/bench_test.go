@@ -46,7 +46,7 @@ func TestSuitesKeepTheirPromises(t *testing.T) {
 			t.Errorf("plan as text: %d, want %q in\n%s", code, want, out)
 		}
 	}
-	if _, out, _ := benchRun(t, "bench", "plan", "replication"); !strings.Contains(out, "\nwrites up to about 456.8 GB in all, 5.7 GB at one time") {
+	if _, out, _ := benchRun(t, "bench", "plan", "replication"); !strings.Contains(out, "\nwrites up to about 448.7 GB in all, 5.7 GB at one time") {
 		t.Errorf("the plan does not say what it may write:\n%s", out)
 	}
 	if code, out, _ := benchRun(t, "bench", "list"); code != ExitOK || !strings.Contains(out, "smoke") {
