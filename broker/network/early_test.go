@@ -125,6 +125,7 @@ func TestEarlyIsTakenWhenAllIsThere(t *testing.T) {
 	for i := range int32(frames) {
 		p.send(requestOf(i, make([]byte, 12<<10)))
 	}
+	p.delivered()
 	close(release) // All of it is in the kernel's buffer by now, the first frame aside.
 	for i := range int32(frames) {
 		p.wantResponse(i, string(make([]byte, 12<<10)))

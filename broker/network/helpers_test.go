@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"tidemark/protocol/wire"
 )
@@ -113,6 +114,23 @@ func (p *peer) send(frames ...[]byte) {
 		if _, err := p.Write(f); err != nil {
 			p.t.Fatalf("send: %v", err)
 		}
+	}
+}
+
+// delivered waits until the server's kernel has all that was sent.
+func (p *peer) delivered() {
+	p.t.Helper()
+	raw, err := p.Conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for waiting := 1; waiting > 0; {
+		var asked error
+		err := raw.Control(func(fd uintptr) { waiting, asked = unix.IoctlGetInt(int(fd), unix.TIOCOUTQ) })
+		if err := errors.Join(err, asked); err != nil {
+			p.t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

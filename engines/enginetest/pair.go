@@ -160,7 +160,7 @@ func (s *source) fetchOver(server, client *net.TCPConn, position, n int64) error
 	go func() {
 		err := s.chunkTo(server, position, n)
 		// What was sent has arrived by then; what was not never will.
-		sent <- errors.Join(err, client.SetReadDeadline(time.Now().Add(25*patience)))
+		sent <- errors.Join(err, client.SetReadDeadline(time.Now().Add(100*patience)))
 	}()
 	_, err := io.ReadFull(client, got)
 	if err := errors.Join(<-sent, err, client.SetReadDeadline(time.Time{})); err != nil {

@@ -4,7 +4,7 @@ package faults
 // client of the metadata store, in simulated clusters, and by broker processes.
 var controller = Area{Letter: "C", Title: "Controller and ZooKeeper", Faults: []Fault{
 	row("C01", "a leader loses its link to ZooKeeper and no other, for longer than a session",
-		"its lease ends before its session can: it acknowledges nothing more, acks=1 neither; its successor has all that it acknowledged; followers of the new epoch leave it",
+		"its lease ends before its session can: it acknowledges nothing more, acks=1 neither; its successor has all that was acknowledged, with acks=1 all but what followers had no time to fetch; followers of the new epoch leave it",
 		"e2e.TestChaosClusterLeaderWithoutZooKeeper", "e2e.TestChaosClusterRounds", "coordinator/znode.TestLeaseNeedsNews", "replication/sim.TestMany"),
 	row("C02", "the controller stands still for longer than its session while it writes and sends, another takes office, and it goes on",
 		"each of its writes is refused by the version of the controller epoch, each of its orders by the epoch",

@@ -66,13 +66,27 @@ func (r *rig) dial() *net.TCPConn { return r.dialFrom("127.0.1.1") }
 
 func (r *rig) dialFrom(ip string) *net.TCPConn {
 	r.t.Helper()
+	before := r.opened()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 	s, err := d.Dial("tcp", r.address)
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	for r.opened() == before { // Rules of that moment apply to it.
+		time.Sleep(time.Millisecond)
+	}
 	r.t.Cleanup(func() { s.Close() })
 	return s.(*net.TCPConn)
+}
+
+// opened is how many connections the mesh has taken.
+func (r *rig) opened() (n uint64) {
+	r.mesh.mu.Lock()
+	defer r.mesh.mu.Unlock()
+	for _, opened := range r.mesh.opened {
+		n += opened
+	}
+	return n
 }
 
 // dialIsReset connects as broker 1 and wants a reset, which may come at once.
