@@ -6,7 +6,7 @@ BIN := bin/tidemark
 REFERENCE = $(shell grep -rl --include='*_test.go' '^func TestReference' . | xargs -r -n1 dirname | sort -u)
 TOOL := go tool -modfile=tools/go.mod
 
-## bench: build, run the quick suite (about 12 minutes; writes up to about 410 GB, 17 at one time), print the table, write the report
+## bench: build, run the quick suite (about 13 minutes; writes up to about 410 GB, 17 at one time), print the table, write the report
 bench: build
 	$(BIN) bench run quick
 

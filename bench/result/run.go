@@ -107,7 +107,8 @@ type Run struct {
 
 // Phases are the lengths of the parts of a run.
 type Phases struct {
-	Start  int64 `json:"start"` // process start to ready
+	Memory int64 `json:"memory"` // making what the log will take present
+	Start  int64 `json:"start"`  // process start to ready
 	WarmUp int64 `json:"warmup"`
 	Window int64 `json:"window"`
 	Drain  int64 `json:"drain"`

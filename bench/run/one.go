@@ -27,6 +27,7 @@ type measurement struct {
 	seed         uint64
 	dir          string
 	executable   string
+	available    int64 // bytes of memory
 	engines      engines.Catalog
 
 	run    result.Run
@@ -81,6 +82,9 @@ func (m *measurement) do(ctx context.Context) (err error) {
 		}
 	}()
 	m.run.Phases.Start = int64(time.Since(began))
+	ready := time.Now()
+	present(presentBytes(l, m.available))
+	m.run.Phases.Memory = int64(time.Since(ready))
 	if err := m.measure(ctx, s); err != nil {
 		if said := t.Said(); said != "" {
 			err = fmt.Errorf("%w (the target's log ends: %s)", err, said)

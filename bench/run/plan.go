@@ -60,37 +60,49 @@ const (
 	assumedClusterStart = 2500 * time.Millisecond
 	assumedBytesPerS    = 1.5e9
 	// assumedCopiedPerS is the same where there are several replicas.
-	assumedCopiedPerS = 0.5e9
-	assumedRate       = 10e6 // records/s of a cell that a relative rate refers to
+	assumedCopiedPerS  = 0.5e9
+	assumedPresentPerS = 1e9  // as a host gives it
+	assumedRate        = 10e6 // records/s of a cell that a relative rate refers to
 )
 
 // estimate is the time of one run of a cell, the bytes it writes, and how many
 // of them it holds at one time.
 func estimate(l workload.Load) (seconds float64, bytes, peak int64) {
 	measured := l.WarmUp + l.Window
-	perSecond := l.Rate.PerSecond
-	through := assumedBytesPerS
-	if l.Replicas > 1 {
-		through = assumedCopiedPerS
-	}
-	if l.Rate.Of != "" {
-		perSecond = min(assumedRate, through/float64(l.RecordBytes+8)) * l.Rate.Percent / 100
-	}
-	if perSecond > 0 {
-		bytes = int64(perSecond * measured.Seconds() * float64(l.RecordBytes+8))
-	} else {
-		bytes = min(l.Bytes, int64(through*measured.Seconds()))
-		bound := time.Duration(float64(l.Bytes) / through * float64(time.Second))
+	if l.Rate == (workload.Rate{}) {
+		bound := time.Duration(float64(l.Bytes) / through(l) * float64(time.Second))
 		measured = min(measured, max(bound, 100*time.Millisecond))
 	}
-	if l.Target == "none" || l.Target == "memory" || l.Target == "external" {
-		return (assumedStart + measured + l.Fetch).Seconds(), 0, 0
-	}
+	bytes = written(l)
 	start, copies := assumedStart, int64(max(1, l.Replicas))
 	if l.Brokers > 1 {
 		start = assumedClusterStart
 	}
-	return (start + measured + l.Fetch).Seconds(), bytes * copies, min(bytes, kept(l)) * copies
+	memory := float64(presentBytes(l, math.MaxInt64)) / assumedPresentPerS
+	return (start + measured + l.Fetch).Seconds() + memory, bytes * copies, min(bytes, kept(l)) * copies
+}
+
+// through is the bytes a second that a saturating run is assumed to write, of one copy.
+func through(l workload.Load) float64 {
+	if l.Replicas > 1 {
+		return assumedCopiedPerS
+	}
+	return assumedBytesPerS
+}
+
+// written is how many bytes of one copy a run is assumed to write.
+func written(l workload.Load) int64 {
+	if l.Target == "none" || l.Target == "memory" || l.Target == "external" {
+		return 0
+	}
+	measured, perSecond := (l.WarmUp + l.Window).Seconds(), l.Rate.PerSecond
+	if l.Rate.Of != "" {
+		perSecond = min(assumedRate, through(l)/float64(l.RecordBytes+8)) * l.Rate.Percent / 100
+	}
+	if perSecond > 0 {
+		return int64(perSecond * measured * float64(l.RecordBytes+8))
+	}
+	return min(l.Bytes, int64(through(l)*measured))
 }
 
 // kept is how many bytes the topic's retention leaves, with the segment being

@@ -211,6 +211,7 @@ func (v *invocation) measure(i int, j job, binary string) (*measurement, error) 
 		return m, err
 	}
 	m.dir = dir
+	m.available = v.env.Memory.AvailableBytes
 	err = m.do(context.WithoutCancel(v.ctx))
 	return m, errors.Join(err, remove())
 }

@@ -31,6 +31,8 @@ type Load struct {
 
 	WarmUp, Window, Fetch, Interval, Drain time.Duration
 	Bytes                                  int64
+	// MemoryPresent says that what the log will take is made present beforehand.
+	MemoryPresent bool
 
 	Acks          int16 // 0, 1 or -1
 	Compression   string
@@ -75,6 +77,7 @@ func newLoad(config map[string]string) Load {
 	l.Fetch, l.Interval = must(time.ParseDuration(get("fetch"))), must(time.ParseDuration(get("interval")))
 	l.Drain = must(time.ParseDuration(get("drain")))
 	l.Bytes = mustSize(get("bytes"))
+	l.MemoryPresent = get("memory.present") == "true"
 	l.Compression = get("compression.type")
 	l.BatchBytes = int(mustSize(get("batch.size")))
 	l.BatchRecords = mustInt(get("batch.records"))

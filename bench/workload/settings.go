@@ -39,6 +39,7 @@ var Settings = []Setting{
 	{"workload", "window", "2s", "measured time", duration},
 	{"workload", "fetch", "1s", "measured time of reading back from the start of the log, counted and not compared; 0s for none", duration},
 	{"workload", "bytes", "2GiB", "bound of what one saturating run writes", sizeFrom(1)},
+	{"workload", "memory.present", "false", "whether the memory that the log will take is made present before the load begins, for a virtual machine whose host takes free memory back; not for append engine direct, which takes none", boolean},
 	{"workload", "interval", "250ms", "length of a row of series.csv", duration},
 	{"workload", "drain", "20s", "deadline for outstanding work after the window", duration},
 	{"workload", "brokers", "1", "broker processes of target process; two and more are a cluster with a metadata store of its own. The first ones hold the replicas, and the first of all leads where the strategy lets it", count(1, 100)},
@@ -58,7 +59,7 @@ var Settings = []Setting{
 
 // later are settings that are younger than the ids of cells: at its default one is
 // left out of the id, so that a cell keeps its own.
-var later = []string{"brokers", "replication.factor", "mesh", "follower.rate", "transaction.duration.ms"}
+var later = []string{"brokers", "replication.factor", "mesh", "follower.rate", "transaction.duration.ms", "memory.present"}
 
 // topicNames and brokerNames are properties of the other two sections that the
 // broker honours; an unknown name close to one of them is taken for a typing
