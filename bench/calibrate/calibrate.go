@@ -114,25 +114,27 @@ func measure(l limit, dir string, o Options) result.Limit {
 	if out.Unavailable != "" {
 		return out
 	}
+	values, tails = best(values, tails, max(1, s.rounds), l.unit == result.UnitNs)
 	out.Samples, out.Low, out.High = len(values), slices.Min(values), slices.Max(values)
-	out.Value, out.P99 = best(values, tails, max(1, s.rounds), l.unit == result.UnitNs)
+	out.Value, out.P99 = median(values), median(tails)
 	return out
 }
 
-// best is the median of the best of the ways, which took the samples in turns. The
-// single best sample would be luck, which no run of seconds can have.
-func best(values, tails []float64, ways int, lowest bool) (value, tail float64) {
+// best are the samples of the way with the best median; the ways took turns. The single
+// best sample would be luck, which no run of seconds can have, and how other ways scatter
+// says nothing of this one.
+func best(values, tails []float64, ways int, lowest bool) (bestValues, bestTails []float64) {
+	var limit float64
 	for way := range ways {
 		var v, t []float64
 		for i := way; i < len(values); i += ways {
 			v, t = append(v, values[i]), append(t, tails[i])
 		}
-		m := median(v)
-		if way == 0 || lowest == (m < value) {
-			value, tail = m, median(t)
+		if m := median(v); way == 0 || lowest == (m < limit) {
+			limit, bestValues, bestTails = m, v, t
 		}
 	}
-	return value, tail
+	return bestValues, bestTails
 }
 
 // median of values, which it sorts; the lower one of an even number.

@@ -17,7 +17,8 @@ type Limit struct {
 	What string `json:"what"`
 	// Unit is bytes_per_s, ns, or per_s.
 	Unit string `json:"unit"`
-	// Value is the median; where a limit was taken in several ways, that of the best.
+	// Value is the median; where a limit was taken in several ways, all of these are
+	// of the best.
 	Value   float64 `json:"value"`
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
