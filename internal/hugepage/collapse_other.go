@@ -2,4 +2,4 @@
 
 package hugepage
 
-func collapse(address, length uintptr) {}
+func collapse(address, length uintptr) error { return nil }
