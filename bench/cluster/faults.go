@@ -33,10 +33,10 @@ func (c *Cluster) signal(id int32, do string, signal syscall.Signal) error {
 			return err
 		}
 		sent, err := b.ID.Signal(signal)
-		if err == nil && !sent && s.down() {
-			return ErrDown
-		}
 		if err == nil && !sent {
+			if s.down() {
+				return ErrDown
+			}
 			err = fmt.Errorf("broker %d is not running; restart it first", id)
 		}
 		return errors.Join(err, c.noteIf(err == nil, Action{Do: do, Broker: id}))

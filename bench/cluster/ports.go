@@ -55,8 +55,9 @@ type heldPort struct {
 }
 
 // FreePorts finds ports of 127.0.0.1 that nobody has, for processes that are to be started,
-// killed and started again. No other call finds them while this process runs, in whatever
-// process, nor does the kernel give them to anybody who leaves the choice to it.
+// killed and started again. While this process runs, no other call finds the last mostHeld
+// of them, in whatever process, nor does the kernel give them to anybody who leaves the
+// choice to it.
 func FreePorts(n int) ([]int, error) {
 	below := outgoing
 	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {

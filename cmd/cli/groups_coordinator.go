@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,25 +21,27 @@ const coordinatorWithin = 10 * time.Second
 func coordinated(ctx context.Context, admin *kadm.Client, groups []string, ask func() error) error {
 	late := time.NewTimer(coordinatorWithin)
 	defer late.Stop()
+	var absent error // of a coordinator that is not there, with what a broker says of it
 	reason := ""
 	for {
 		err := ask()
-		if err == nil || !passes(err) {
+		switch {
+		case err != nil && absent != nil && ctx.Err() != nil:
+			return absent // That the time is over says less.
+		case err == nil || !passes(err):
 			return err
 		}
-		if now := reasonOfNone(ctx, admin, groups); now != "" {
-			reason = now
+		reason = cmp.Or(reasonOfNone(ctx, admin, groups), reason)
+		if absent = err; reason != "" {
+			absent = fmt.Errorf("%w (%s)", err, reason)
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):
-			continue
 		case <-late.C:
+			return absent
 		case <-ctx.Done():
+			return absent
 		}
-		if reason != "" {
-			return fmt.Errorf("%w (%s)", err, reason)
-		}
-		return err
 	}
 }
 

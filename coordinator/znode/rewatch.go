@@ -3,6 +3,7 @@ package znode
 import (
 	"encoding/binary"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +16,12 @@ import (
 // the answers move it: what changed while the connection was away would never be told. So
 // the answers wait until the watches are on their way.
 
-// rewatchOp is the opcode of the request that sets watches again.
-const rewatchOp = 101
+// The opcodes of the requests that set watches again and that end the session: after the
+// latter nobody sets any.
+const (
+	rewatchOp = 101
+	closeOp   = -11
+)
 
 // rewatching is a connection from which nothing is read behind the server's first answer
 // before the watches of a session that goes on are set again.
@@ -41,7 +46,7 @@ func (r *rewatching) Write(b []byte) (int, error) {
 		if len(b) >= 28 {
 			r.asked = int64(binary.BigEndian.Uint64(b[20:]))
 		}
-	} else if len(b) >= 12 && binary.BigEndian.Uint32(b[8:]) == rewatchOp {
+	} else if len(b) >= 12 && slices.Contains([]int32{rewatchOp, closeOp}, int32(binary.BigEndian.Uint32(b[8:]))) {
 		defer r.setOnce.Do(func() { close(r.set) })
 	}
 	return r.Conn.Write(b)
@@ -88,8 +93,8 @@ func (r *rewatching) Close() error {
 	return r.Conn.Close()
 }
 
-// existsW and childrenW set watches.
-
+// existsW is the library's ExistsW below the chroot. Only it and childrenW set watches, so
+// that watched is true where there may be any.
 func (c *Client) existsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 	c.watched.Store(true)
 	return c.conn.ExistsW(c.path(path))

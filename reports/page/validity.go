@@ -161,13 +161,10 @@ func checkWords(t tally) string {
 	if t.fetched > 0 {
 		said = append(said, fmt.Sprintf("%s records were read in the fetch windows, from the start of the log and again from there, and only counted.", chart.Count(float64(t.fetched))))
 	}
-	if len(said) > 0 {
-		said = append(said, "What records contain is compared in trials alone.")
-	}
 	if len(said) == 0 {
 		return "No run counted or read back what was stored."
 	}
-	return strings.Join(said, " ")
+	return strings.Join(append(said, "What records contain is compared in trials alone."), " ")
 }
 
 // held compares what the logs hold with what was acknowledged. They may hold more:
