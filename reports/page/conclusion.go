@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 	"strings"
 
@@ -19,39 +18,6 @@ type Statement struct {
 	Subject    string `json:"subject,omitempty"`
 	Kind       string `json:"kind"`
 	Text       string `json:"text"`
-}
-
-// subject is a metric that conclusions are drawn on, and how a sentence speaks of it.
-type subject struct {
-	m    dataset.Metric
-	noun string
-}
-
-var subjects = []subject{
-	{dataset.Produce, "producing"},
-	{dataset.Fetch, "fetching"},
-	{dataset.P50, "p50 response time"},
-	{dataset.P99, "p99 response time"},
-	{dataset.E2EP99, "p99 end to end"},
-	{dataset.ProduceCost, "broker CPU per record"},
-}
-
-// judgedBy are what cells of a kind can be judged by: at a fixed rate throughput is
-// given, and no finding.
-func judgedBy(k result.Kind) []subject {
-	if k == result.Paced {
-		return slices.DeleteFunc(slices.Clone(subjects), func(s subject) bool {
-			return s.m.Name == result.MetricProduce || s.m.Name == result.MetricFetch
-		})
-	}
-	return slices.Clone(subjects)
-}
-
-// subjectsOf are what an experiment can be judged by, in its own words.
-func subjectsOf(e *dataset.Experiment) []subject {
-	all := judgedBy(e.Kind)
-	all[len(all)-1].noun = costNoun(e)
-	return all
 }
 
 // judged is one comparison of a cell.
