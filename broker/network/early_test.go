@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +17,7 @@ type eagerHandler struct {
 	t      testing.TB
 	decide func(rest *Rest) earlyAction
 	// handled counts what came whole.
-	handled int
+	handled atomic.Int64
 }
 
 type earlyAction int
@@ -29,7 +30,7 @@ const (
 )
 
 func (h *eagerHandler) Handle(r *Request) {
-	h.handled++
+	h.handled.Add(1)
 	r.OfferNext()
 	echo(r)
 }
@@ -131,8 +132,8 @@ func TestEarlyIsTakenWhenAllIsThere(t *testing.T) {
 		p.wantResponse(i, string(make([]byte, 12<<10)))
 	}
 	// The first may have brought the beginning of the second.
-	if got := s.Stats().Early[EarlyTaken].Load(); got < frames-2 || got+int64(h.handled) != frames {
-		t.Errorf("%d requests were taken early and %d handled whole, want at least %d of %d early", got, h.handled, frames-2, frames)
+	if got := s.Stats().Early[EarlyTaken].Load(); got < frames-2 || got+h.handled.Load() != frames {
+		t.Errorf("%d requests were taken early and %d handled whole, want at least %d of %d early", got, h.handled.Load(), frames-2, frames)
 	}
 	if got := s.Stats().InFlightBytes.Load(); got != 0 {
 		t.Errorf("%d bytes are charged while nothing is received", got)
@@ -184,8 +185,8 @@ func TestEarlyConnectionThatEndsInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	shutdown(t, s)
-	if got := s.Stats().Early[EarlyTaken].Load(); got != 0 || h.handled != 1 {
-		t.Errorf("%d taken and %d handled, want none and the first", got, h.handled)
+	if got := s.Stats().Early[EarlyTaken].Load(); got != 0 || h.handled.Load() != 1 {
+		t.Errorf("%d taken and %d handled, want none and the first", got, h.handled.Load())
 	}
 }
 

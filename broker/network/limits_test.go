@@ -270,6 +270,8 @@ func TestInFlightBudget(t *testing.T) {
 		})
 	}
 	wait.Wait()
+	mu.Lock()
+	defer mu.Unlock()
 	// One frame may go beyond the budget; a buffer is up to a quarter too large.
 	if limit := int64(budget + 2*frame); most > limit {
 		t.Errorf("%d bytes were in flight at one time, want at most %d", most, limit)

@@ -110,9 +110,11 @@ func TestAnswersKeepTheOrderOfRequests(t *testing.T) {
 func TestAnyInterleaving(t *testing.T) {
 	const connections, each = 8, 400
 	var answering sync.WaitGroup
+	answering.Add(connections * each)
 	s := start(t, Options{QueuedRequestsPerConn: 16}, HandlerFunc(func(r *Request) {
 		h, body := r.Header, append([]byte(nil), r.Body...)
 		answer := func() {
+			defer answering.Done()
 			switch body[0] % 4 {
 			case 0, 1:
 				reply(r, body)
@@ -127,7 +129,7 @@ func TestAnyInterleaving(t *testing.T) {
 			answer()
 			return
 		}
-		answering.Go(answer)
+		go answer()
 	}))
 	var clients sync.WaitGroup
 	for c := range connections {
