@@ -110,14 +110,20 @@ func (t *Trial) create(ctx context.Context, replicas []int32) error {
 	return errors.Join(errs...)
 }
 
-// awaitAcks returns when every cell has had an acknowledgement.
+// awaitAcks returns when every cell has had an acknowledgement, and who leads it has been
+// seen.
 func (t *Trial) awaitAcks(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, servesWithin)
 	defer cancel()
-	for _, p := range t.cells {
+	for i, p := range t.cells {
 		for p.acked.Load() == 0 {
 			if !wait(ctx, tick) {
 				return fmt.Errorf("%s: no acknowledgement within %s; %v", p.topic, servesWithin, p.said())
+			}
+		}
+		for _, epoch := t.Leader(i); epoch < 0; _, epoch = t.Leader(i) {
+			if !wait(ctx, tick) {
+				return fmt.Errorf("%s: no broker said within %s that it leads", p.topic, servesWithin)
 			}
 		}
 	}
