@@ -12,16 +12,20 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// storeLate is by how much a session may end late: on a tick of the store, and as much
+// later as the store stood still.
+const storeLate = 10 * time.Second
+
 // RegisterBroker creates the broker's ephemeral node and returns its broker
 // epoch, the czxid of the node. It must be called again when the session's id
 // changes. A node left by one of this Client's own dead sessions is replaced
 // (KAFKA-7165). A node of another session is waited out for as long as a session
-// lasts, since it may be that of a crashed predecessor; a live owner then makes
+// can last, since it may be that of a crashed predecessor; a live owner then makes
 // ErrBrokerIDInUse.
 func (c *Client) RegisterBroker(ctx context.Context, b Broker) (epoch int64, err error) {
 	path := brokerPath(b.ID)
 	content := encodeBroker(b)
-	deadline := time.Now().Add(c.SessionTimeout() * 3 / 2)
+	deadline := time.Now().Add(c.SessionTimeout() + max(c.SessionTimeout()/2, storeLate))
 	for {
 		session := c.Session()
 		c.mu.Lock()
