@@ -70,8 +70,8 @@ func across(a, b *result.Folder, e result.PlanExperiment, cell result.PlanCell, 
 	validA, someA := validOnly(runsA)
 	validB, someB := validOnly(runsB)
 	if va, vb := logs(validA, m), logs(validB, m); min(len(va), len(vb)) > 0 {
-		of, _ := unpaired(va, vb)
-		k.Valid = enough(of, someA || someB)
+		ratio, _ := unpaired(va, vb)
+		k.Valid = enough(ratio, someA || someB)
 	}
 	return k, true
 }

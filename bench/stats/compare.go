@@ -97,7 +97,7 @@ func pair(f *result.Folder, e result.PlanExperiment, cell, base result.PlanCell,
 	}
 	k = candidate{kind: e.Kind, again: cell.AA, outlook: pairedOutlook(logs)}
 	k.Pair = result.Pair{Experiment: e.Name, Cell: cell.ID, Label: cell.Label, BaseCell: base.ID, BaseLabel: base.Label, Metric: m.name, N: len(logs)}
-	fillRatio(&k.Pair, logs)
+	k.Ratio, k.P = paired(logs)
 	k.Valid = ratioOfValid(runs, bases, m)
 	return k, true
 }
@@ -112,15 +112,15 @@ func logRatios(cell, base []result.Run, m metric) (logs []float64) {
 	}
 	for i := range cell {
 		v, has := m.value(&cell[i])
-		if b, paired := byBlock[cell[i].Block]; has && paired {
+		if b, both := byBlock[cell[i].Block]; has && both {
 			logs = append(logs, math.Log(v/b))
 		}
 	}
 	return logs
 }
 
-// fillRatio fills interval and p of a pair from its log ratios, both of one test.
-func fillRatio(p *result.Pair, logs []float64) {
+// paired is the ratio that log ratios make, and its p, both of one test.
+func paired(logs []float64) (result.Interval, float64) {
 	i, raw := PairedT(logs)
 	how, center := "paired_t", result.CenterMean
 	if len(logs) >= 10 {
@@ -132,8 +132,7 @@ func fillRatio(p *result.Pair, logs []float64) {
 		s := sorted(logs)
 		i.Low, i.High = s[0], s[len(s)-1]
 	}
-	p.P = raw
-	p.Ratio = result.Interval{N: len(logs), Median: math.Exp(i.Center), Center: center, Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}
+	return result.Interval{N: len(logs), Median: math.Exp(i.Center), Center: center, Low: math.Exp(i.Low), High: math.Exp(i.High), How: how}, raw
 }
 
 // decide gives the verdicts of a figure, and says what would decide where they are open.

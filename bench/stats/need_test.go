@@ -32,7 +32,7 @@ func effect(n int, mean, sd float64) candidate {
 	logs := wave(n, mean, sd)
 	k := candidate{kind: result.Burst, outlook: pairedOutlook(logs)}
 	k.N = n
-	fillRatio(&k.Pair, logs)
+	k.Ratio, k.P = paired(logs)
 	return k
 }
 

@@ -43,13 +43,15 @@ func ratioOfValid(cell, base []result.Run, m metric) *result.Interval {
 	cell, some := validOnly(cell)
 	base, others := validOnly(base)
 	logs := logRatios(cell, base, m)
-	var p result.Pair
-	if len(logs) > 0 {
-		fillRatio(&p, logs)
+	if len(logs) == 0 {
+		return nil
 	}
-	return enough(p.Ratio, some || others)
+	ratio, _ := paired(logs)
+	return enough(ratio, some || others)
 }
 
+// enough is the interval of the valid runs where there are others beside them, and these
+// could carry a verdict.
 func enough(i result.Interval, beside bool) *result.Interval {
 	if !beside || i.N < LeastN {
 		return nil
