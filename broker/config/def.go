@@ -200,6 +200,11 @@ func lasting(least time.Duration) []rule[time.Duration] {
 		func(v time.Duration) bool { return v >= least }}}
 }
 
+// atLeastOne bounds what is given in a unit longer than milliseconds.
+func atLeastOne(name string, unit time.Duration) []rule[time.Duration] {
+	return []rule[time.Duration]{{"at least 1 " + name, func(v time.Duration) bool { return v >= unit }}}
+}
+
 func oneOf(values ...string) []rule[string] {
 	return []rule[string]{{"one of " + strings.Join(values, ", "), func(v string) bool { return has(values, v) }}}
 }

@@ -73,7 +73,7 @@ var groupDefs = []Def{
 		"Members that a group of the new protocol may have.", atLeast[int32](1)),
 	broker("offsets.retention.minutes", func(b *Broker) *time.Duration { return &b.Groups.Retention }, minutes, "10080",
 		"How long committed offsets are kept once nobody uses them: counted from when their group lost its last member, or from the commit where there are no members or none reads the topic.",
-		[]rule[time.Duration]{{"at least 1 minute", func(v time.Duration) bool { return v >= time.Minute }}}),
+		atLeastOne("minute", time.Minute)),
 	broker("offsets.retention.check.interval.ms", func(b *Broker) *time.Duration { return &b.Groups.RetentionCheckInterval }, millis, "600000",
 		"How often offsets past their retention are looked for.", lasting(time.Millisecond)),
 	broker("offset.metadata.max.bytes", func(b *Broker) *int32 { return &b.Groups.MetadataBytes }, integer, "4096",

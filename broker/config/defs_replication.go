@@ -113,7 +113,7 @@ var replicationDefs = []Def{
 		"Whether the controller gives leadership back to the first replica of the assignment.", nil),
 	broker("leader.imbalance.check.interval.seconds", func(b *Broker) *time.Duration { return &b.Leadership.RebalanceInterval }, seconds, "300",
 		"How often the controller looks for leaders to give back.",
-		[]rule[time.Duration]{{"at least 1 second", func(v time.Duration) bool { return v >= time.Second }}}),
+		atLeastOne("second", time.Second)),
 	broker("leader.imbalance.per.broker.percentage", func(b *Broker) *int32 { return &b.Leadership.ImbalancePercent }, integer, "10",
 		"Part of the partitions that a broker should lead and does not, in percent, beyond which leadership is given back.", atLeast[int32](0)),
 	broker("controlled.shutdown.enable", func(b *Broker) *bool { return &b.Leadership.ControlledShutdown }, boolean, "true",
