@@ -75,7 +75,7 @@ func newBenchListCommand(app *App) *cobra.Command {
 				for _, l := range lines {
 					t.AppendRow(table.Row{l.Name, l.Runs, minutes(l.Seconds), l.About})
 				}
-				return renderWithin(w, t, screenBehind(w).columns, 4)
+				return render(w, t, 4)
 			})
 		},
 	}
@@ -110,7 +110,7 @@ func newBenchSettingsCommand(app *App) *cobra.Command {
 				for _, s := range workload.Settings {
 					t.AppendRow(table.Row{s.Section, s.Name, s.Default, s.Doc})
 				}
-				if err := renderWithin(w, t, screenBehind(w).columns, 4); err != nil {
+				if err := render(w, t, 4); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintln(w, "topic and broker take any property of Kafka's or of the broker (tidemark broker --print-config)")

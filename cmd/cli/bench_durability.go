@@ -26,7 +26,7 @@ func printDurability(w io.Writer, d *result.Durability) {
 		t.AppendRow(table.Row{c.Label, c.Counted(), count(c.Records.Median), count(c.Records.P95),
 			fmt.Sprintf("%.0f ms", c.LossWindowMs.Median), fmt.Sprintf("%.0f ms", c.LossWindowMs.P95), debt, ratio, c.Wrong})
 	}
-	_ = renderWithin(w, t, screenBehind(w).columns, 1) // what follows fails as well
+	_ = render(w, t, 1) // what follows fails as well
 	for _, g := range d.Gates {
 		if g.Holds {
 			fmt.Fprintf(w, "holds  %s\n", g.Name)

@@ -32,7 +32,7 @@ func printPlan(w io.Writer, p result.Plan) error {
 		for _, c := range e.Cells {
 			t.AppendRow(table.Row{c.ID, c.Label, c.Driver, c.Target, fmt.Sprintf("%.1f", c.SecondsPerRun), gigabytes(c.BytesPerRun)})
 		}
-		if err := renderWithin(w, t, screenBehind(w).columns, 2); err != nil {
+		if err := render(w, t, 2); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
@@ -162,7 +162,7 @@ func printCells(w io.Writer, c *result.Compare) error {
 		for _, s := range cells {
 			t.AppendRow(figures.row(&s))
 		}
-		if err := renderWithin(w, t, screenBehind(w).columns, 1); err != nil {
+		if err := render(w, t, 1); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)

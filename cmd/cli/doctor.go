@@ -66,7 +66,7 @@ func printDiagnosis(w io.Writer, d diagnosis) error {
 	} {
 		t.AppendRow(r)
 	}
-	if err := renderWithin(w, t, screenBehind(w).columns, 2); err != nil {
+	if err := render(w, t, 2); err != nil {
 		return err
 	}
 	if len(e.Advice) == 0 {
@@ -96,7 +96,7 @@ func printDiagnosis(w io.Writer, d diagnosis) error {
 		}
 		t.AppendRow(table.Row{l.ID, limitValue(l, l.Value), limitValue(l, l.Low), limitValue(l, l.High), l.What})
 	}
-	return renderWithin(w, t, screenBehind(w).columns, 5)
+	return render(w, t, 5)
 }
 
 // limitValue writes a value in its limit's unit.

@@ -35,6 +35,11 @@ func onTerminal(w any) bool {
 // A column that is broken is tried from mostBroken on, and is at least leastBroken wide.
 const mostBroken, leastBroken = 160, 12
 
+// render prints a table on the terminal behind w.
+func render(w io.Writer, t table.Writer, broken int) error {
+	return renderWithin(w, t, screenBehind(w).columns, broken)
+}
+
 // renderWithin prints a table. Where it is wider than so many columns, 0 for any number,
 // the cells of one of its columns, counted from 1, are broken between words.
 func renderWithin(w io.Writer, t table.Writer, columns, broken int) error {
