@@ -194,7 +194,7 @@ func (v *invocation) count(r *result.Run) {
 // user asks to stop.
 func (v *invocation) measure(i int, j job, binary string) (*measurement, error) {
 	l := j.cell.Load
-	m := &measurement{load: l, seed: v.plan.Seed + uint64(j.block), executable: v.Executable, engines: v.Engines}
+	m := &measurement{load: l, seed: v.plan.Seed + uint64(j.block), executable: v.Executable, available: v.env.Memory.AvailableBytes, engines: v.Engines}
 	m.run = result.Run{Schema: result.RunSchema, Suite: v.plan.Suite, Experiment: j.experiment.Name.Value, Kind: workload.KindOf(l),
 		Cell: j.cell.ID, Label: j.cell.Label, Base: j.cell.Base, Axes: j.cell.Axes, Block: j.block, Order: i, Seed: m.seed,
 		Driver: l.Driver, Target: l.Target, Config: j.cell.Config, Env: v.env.Comparable, Binary: binary, Spec: v.plan.Spec}
@@ -211,7 +211,6 @@ func (v *invocation) measure(i int, j job, binary string) (*measurement, error) 
 		return m, err
 	}
 	m.dir = dir
-	m.available = v.env.Memory.AvailableBytes
 	err = m.do(context.WithoutCancel(v.ctx))
 	return m, errors.Join(err, remove())
 }
