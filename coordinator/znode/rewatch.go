@@ -30,10 +30,9 @@ type rewatching struct {
 	watched func() bool   // there may be watches
 	within  time.Duration // how long an answer waits at most: all watches may have fired
 
-	asked   int64 // the session that the first request asks for; 0 for a new one
-	begun   bool  // the first request is out
-	n       int   // bytes read of the first answer
-	head    [20]byte
+	asked   int64  // the session that the first request asks for; 0 for a new one
+	begun   bool   // the first request is out
+	answer  []byte // what was read before waited: the first answer
 	waited  bool
 	set     chan struct{}
 	setOnce sync.Once
@@ -61,21 +60,18 @@ func (r *rewatching) Read(b []byte) (int, error) {
 	}
 	n, err := r.Conn.Read(b)
 	if !r.waited {
-		if r.n < len(r.head) {
-			copy(r.head[r.n:], b[:n])
-		}
-		r.n += n
+		r.answer = append(r.answer, b[:n]...)
 	}
 	return n, err
 }
 
 // answered tells whether the first answer has been read.
 func (r *rewatching) answered() bool {
-	return r.n >= len(r.head) && r.n >= 4+int(binary.BigEndian.Uint32(r.head[:]))
+	return len(r.answer) >= 20 && len(r.answer) >= 4+int(binary.BigEndian.Uint32(r.answer))
 }
 
 func (r *rewatching) wait() {
-	goesOn := r.asked != 0 && int64(binary.BigEndian.Uint64(r.head[12:])) == r.asked
+	goesOn := r.asked != 0 && int64(binary.BigEndian.Uint64(r.answer[12:])) == r.asked
 	if !goesOn || !r.watched() {
 		return
 	}
