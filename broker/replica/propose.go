@@ -7,8 +7,16 @@ import (
 )
 
 // propose has an in-sync set written. Without anybody to write it the larger set
-// counts for good, which is safe.
+// counts for good, which is safe. A leader that may lead no longer asks for none: it is
+// its own refusals that its followers fall behind by, and were it the only one in sync
+// when its session ends, nobody could lead in its place.
 func (p *Partition) propose(e *replication.Effect) {
+	if !p.inOffice(p.lead.Load()) {
+		p.step(&replication.Event{
+			Kind: replication.ISRRefused, Now: p.manager.now(), LeaderEpoch: e.LeaderEpoch, PartitionEpoch: e.PartitionEpoch, Refusal: replication.NotApplied,
+		})
+		return
+	}
 	p.proposals++
 	if p.traced != nil {
 		p.traced.isr("proposed", e.Members, e.PartitionEpoch, e.Why.String())

@@ -63,7 +63,7 @@ func (p *Partition) FetchAsReplica(f *ReplicaFetch) ReplicaAnswer {
 	case p.offline():
 		a.Err = ErrStorage
 		return a
-	case l.leader == p.self && (l.brokerEpoch != p.manager.brokerEpoch() || !p.manager.leased()):
+	case l.leader == p.self && !p.inOffice(l):
 		// Somebody else may lead already, and the follower may have lost since what it
 		// had when it asked: nobody is counted.
 		a.Err = ErrNotLeader

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tidemark/commitlog"
 	"tidemark/internal/vfs"
@@ -75,5 +76,61 @@ func TestFollowerOfALapsedLeader(t *testing.T) {
 	}
 	if a := p.FetchAsReplica(&fetch); a.Err != nil || p.HighWatermark() != 1 {
 		t.Errorf("with a lease: %v, high watermark %d, want 1", a.Err, p.HighWatermark())
+	}
+}
+
+// countedSets counts the in-sync sets that leaders want written, and answers none.
+type countedSets struct{ atomic.Int64 }
+
+func (a *countedSets) Propose(Proposal, func(Outcome)) { a.Add(1) }
+
+// TestALapsedLeaderDropsNobody: a leader whose session may have ended refuses its
+// followers, so they lag; were it to take them out of the in-sync set for that, nobody
+// could lead in its place once the session has ended.
+func TestALapsedLeaderDropsNobody(t *testing.T) {
+	var lease atomic.Bool
+	var sets countedSets
+	lease.Store(true)
+	h := newHost(t, vfs.NewMem(), "/a")
+	h.o.Lease, h.o.ISR, h.o.LagTimeMax = lease.Load, &sets, 2*time.Second
+	h.open()
+	defer h.close()
+	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, LeaderEpoch: 4, Replicas: []int32{1, 2}, ISR: Members(1, 2)}
+	if err := h.Apply([]State{state}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	p := h.Partition("t", 0)
+	if _, _, err := p.Append(testBatch("a"), 1, commitlog.Client); err != nil {
+		t.Fatal(err)
+	}
+	fetch := ReplicaFetch{Replica: 2, BrokerEpoch: -1, LeaderEpoch: 4, Offset: 1, LastEpoch: 4}
+	pass := func(by time.Duration) {
+		h.clock.Advance(by)
+		p.tick()
+	}
+	lease.Store(false)
+	for range 4 {
+		if a := p.FetchAsReplica(&fetch); !errors.Is(a.Err, ErrNotLeader) {
+			t.Fatalf("without a lease a fetch is answered %v, want ErrNotLeader", a.Err)
+		}
+		pass(2 * time.Second)
+	}
+	if n := sets.Load(); n != 0 {
+		t.Fatalf("%d in-sync sets proposed without a lease, want none", n)
+	}
+	lease.Store(true)
+	if a := p.FetchAsReplica(&fetch); a.Err != nil {
+		t.Fatal(a.Err)
+	}
+	pass(2 * time.Second)
+	if n := sets.Load(); n != 0 {
+		t.Errorf("%d in-sync sets proposed though the follower came back with the lease, want none", n)
+	}
+	if _, _, err := p.Append(testBatch("b"), 1, commitlog.Client); err != nil {
+		t.Fatal(err)
+	}
+	pass(3 * time.Second)
+	if n := sets.Load(); n != 1 {
+		t.Errorf("%d in-sync sets proposed with a lease and a follower that lags, want one", n)
 	}
 }

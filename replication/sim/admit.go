@@ -15,9 +15,16 @@ type proposal struct {
 	operation uint32
 }
 
-// propose carries out a ProposeISR: to the controller, or straight to ZooKeeper.
+// propose carries out a ProposeISR: to the controller, or straight to ZooKeeper. A leader
+// that may lead no longer asks for nothing: its followers lag because it refuses them.
 func (b *broker) propose(e replication.Effect) {
 	p := &b.proposal
+	if !b.mayLead() {
+		b.step(replication.Event{
+			Kind: replication.ISRRefused, LeaderEpoch: e.LeaderEpoch, PartitionEpoch: e.PartitionEpoch, Refusal: replication.NotApplied,
+		})
+		return
+	}
 	*p = proposal{under: true, number: p.number + 1, epoch: e.LeaderEpoch, version: e.PartitionEpoch, members: e.Members}
 	b.traceISR("proposed", e.Members, e.PartitionEpoch, e.Why.String())
 	b.chaseJoin(b, e)
