@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 
@@ -131,12 +132,15 @@ func (c *Controller) writeStates(ctx context.Context, partitions []*partition, s
 		fresh = append(fresh, p)
 		creations = append(creations, znode.NewPartition{TopicPartition: p.tp(), State: states[i]})
 	}
+	var n moved
+	defer func() { n.log(c.log) }()
 	if len(creations) > 0 {
 		if err := c.o.Client.CreatePartitions(ctx, c.fence, creations); err != nil {
 			return c.topicsGone(err, fresh)
 		}
 		for _, p := range fresh {
 			p.exists, p.reread, p.state.Version = true, false, 0
+			n.count(znode.NoLeader, p.state.Leader)
 			c.traceElected(p, znode.NoLeader)
 		}
 	}
@@ -144,14 +148,11 @@ func (c *Controller) writeStates(ctx context.Context, partitions []*partition, s
 	if err != nil {
 		return err
 	}
-	moved := len(fresh)
 	for i, p := range old {
 		if results[i].Err == nil {
 			before := p.state
 			p.state, p.reread = results[i].State, false
-			if before.Leader != p.state.Leader {
-				moved++
-			}
+			n.count(before.Leader, p.state.Leader)
 			if before.LeaderEpoch != p.state.LeaderEpoch {
 				c.traceElected(p, before.Leader)
 			}
@@ -160,10 +161,29 @@ func (c *Controller) writeStates(ctx context.Context, partitions []*partition, s
 			c.signal(topicsEvent)
 		}
 	}
-	if moved > 0 {
-		c.log.Info("leaders were elected", "partitions", moved)
-	}
 	return nil
+}
+
+// moved counts what became of leaders in one round of writes.
+type moved struct{ elected, lost int }
+
+func (n *moved) count(before, now int32) {
+	switch {
+	case now == before:
+	case now == znode.NoLeader:
+		n.lost++
+	default:
+		n.elected++
+	}
+}
+
+func (n *moved) log(to *slog.Logger) {
+	if n.elected > 0 {
+		to.Info("leaders were elected", "partitions", n.elected)
+	}
+	if n.lost > 0 {
+		to.Info("partitions lost their leader and have no other yet", "partitions", n.lost)
+	}
 }
 
 // topicsGone passes over new partitions whose topic was removed in the meantime.
