@@ -57,6 +57,27 @@ func TestChaosClusterZombieLeader(t *testing.T) {
 	judge(t, settled(t, trial), keeps, keeps, keeps, keeps)
 }
 
+// TestChaosClusterZombieAlone has a leader that was paused past its session go on where
+// it cannot learn of it and nobody else can be asked: consumers who turn to it, and have
+// read what it never had, are not told that this is gone.
+func TestChaosClusterZombieAlone(t *testing.T) {
+	r := openBeside(t, cluster.Options{})
+	trial := begin(t, r, 1, moderate()...)
+	leader, epoch := trial.Leader(0)
+	must(t, r.Pause(leader))
+	newLeader(t, trial, 0, epoch)
+	for cell := range moderate() {
+		more(t, trial, cell, 10000)
+	}
+	must(t, r.Cut(t.Context(), proxy.Broker(leader), proxy.Store, false, 0))
+	for _, other := range r.Others(leader) {
+		must(t, r.Kill(other))
+	}
+	must(t, r.Resume(leader))
+	time.Sleep(chaosSession) // clients ask it all the time
+	judge(t, settled(t, trial), keeps, keeps, keeps)
+}
+
 // TestChaosClusterPowerCuts cuts the power of one broker after the other: what another
 // member of the ISR has is not lost, nor what a quorum had on stable storage (R18).
 func TestChaosClusterPowerCuts(t *testing.T) {

@@ -159,8 +159,10 @@ func (part *fetchPart) diverged() (*wire.EpochEnd, error) {
 	if part.lastEpoch < 0 {
 		return nil, nil
 	}
-	epoch, end := part.partition.EndOffsetForEpoch(part.lastEpoch)
+	epoch, end, err := part.partition.EndOffsetForEpoch(part.lastEpoch)
 	switch {
+	case err != nil:
+		return nil, err
 	case epoch < 0 || end < 0:
 		return nil, commitlog.ErrOffsetOutOfRange
 	case epoch < part.lastEpoch || end < part.read.Offset:

@@ -20,10 +20,11 @@ func offsetForLeaderEpoch(s *Server, req *kmsg.OffsetForLeaderEpochRequest) kmsg
 			if err == nil {
 				err = p.Check(epochOf(q.CurrentLeaderEpoch))
 			}
+			if err == nil {
+				answer.LeaderEpoch, answer.EndOffset, err = p.EndOffsetForEpoch(q.LeaderEpoch)
+			}
 			if err != nil {
 				answer.ErrorCode = int16(partitionCode(err))
-			} else {
-				answer.LeaderEpoch, answer.EndOffset = p.EndOffsetForEpoch(q.LeaderEpoch)
 			}
 			topic.Partitions = append(topic.Partitions, answer)
 		}

@@ -84,12 +84,26 @@ func (p *Partition) epochOf(offset int64) int32 {
 }
 
 // EndOffsetForEpoch returns the greatest leader epoch of at most epoch that the
-// log knows, and where it ends; −1 and −1 for an epoch that is not known.
-func (p *Partition) EndOffsetForEpoch(epoch int32) (found int32, end int64) {
+// log knows, and where it ends; −1 and −1 for an epoch that is not known. The error is
+// ErrNotLeader where that may be the epoch of another leader since.
+func (p *Partition) EndOffsetForEpoch(epoch int32) (found int32, end int64, err error) {
 	if _, current := p.Leader(); epoch == current {
-		return epoch, p.log.LogEndOffset()
+		return epoch, p.log.LogEndOffset(), nil
 	}
-	return p.log.EndOffsetForEpoch(epoch)
+	found, end = p.log.EndOffsetForEpoch(epoch)
+	if found < 0 {
+		err = p.outdated()
+	}
+	return found, end, err
+}
+
+// outdated is ErrNotLeader where another may lead since: whoever has read what that one
+// appended must not hear from this one that it is gone.
+func (p *Partition) outdated() error {
+	if l := p.lead.Load(); l.leader == p.self && !p.inOffice(l) {
+		return ErrNotLeader
+	}
+	return nil
 }
 
 // ToHighWatermark makes DeleteRecords delete all that consumers could read.

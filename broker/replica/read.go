@@ -54,10 +54,13 @@ func (p *Partition) readable(r *ReadRequest) error {
 	if err == ErrNotLeader && r.AnyReplica && p.lead.Load().leader >= 0 {
 		return nil
 	}
-	if err == nil && r.Offset > p.hw.Load() {
-		return p.undecided(r.Isolation)
+	switch {
+	case err != nil || r.Offset <= p.hw.Load():
+		return err
+	case r.Offset > p.log.LogEndOffset() && p.outdated() != nil:
+		return ErrNotLeader
 	}
-	return err
+	return p.undecided(r.Isolation)
 }
 
 // Offsets are the offsets that accompany an answer; −1 where unknown.
@@ -77,7 +80,7 @@ func (p *Partition) Offsets() Offsets {
 // Read returns whole batches from the one that contains the offset on, up to the
 // isolation's bound; chunk is nil when there are none yet. The caller releases
 // chunk. The error is commitlog.ErrOffsetOutOfRange only outside log start offset
-// and log end offset.
+// and log end offset, behind which a leader that may lead no longer answers ErrNotLeader.
 func (p *Partition) Read(r ReadRequest) (chunk engines.Chunk, o Offsets, err error) {
 	o = NoOffsets
 	if err := p.readable(&r); err != nil {

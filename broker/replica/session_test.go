@@ -134,3 +134,43 @@ func TestALapsedLeaderDropsNobody(t *testing.T) {
 		t.Errorf("%d in-sync sets proposed with a lease and a follower that lags, want one", n)
 	}
 }
+
+// TestALapsedLeaderTellsNobodyOfLoss: a consumer that has read what another leader
+// appended, and asks a former one that does not know of it yet, is sent away: it would
+// take what it is told for a loss and read everything again.
+func TestALapsedLeaderTellsNobodyOfLoss(t *testing.T) {
+	var lease atomic.Bool
+	h := newHost(t, vfs.NewMem(), "/a")
+	h.o.Lease = lease.Load
+	h.open()
+	defer h.close()
+	lease.Store(true)
+	h.lead("t", 1, 1)
+	h.append("t", 0, "a")
+	p := h.Partition("t", 0)
+	read := func(offset int64) error {
+		chunk, _, err := p.Read(ReadRequest{Offset: offset, MaxBytes: 1000, LeaderEpoch: AnyEpoch})
+		if chunk != nil {
+			chunk.Release()
+		}
+		return err
+	}
+	for _, c := range []struct {
+		leased        bool
+		behind, epoch error
+	}{{true, commitlog.ErrOffsetOutOfRange, nil}, {false, ErrNotLeader, ErrNotLeader}} {
+		lease.Store(c.leased)
+		if err := read(2); !errors.Is(err, c.behind) {
+			t.Errorf("lease %v: a read behind the end: %v, want %v", c.leased, err, c.behind)
+		}
+		if _, _, err := p.EndOffsetForEpoch(7); !errors.Is(err, c.epoch) {
+			t.Errorf("lease %v: where an epoch ends that is not in the log: %v, want %v", c.leased, err, c.epoch)
+		}
+		if err := read(0); err != nil {
+			t.Errorf("lease %v: a read of what is there: %v", c.leased, err)
+		}
+		if epoch, end, err := p.EndOffsetForEpoch(0); epoch != 0 || end != 1 || err != nil {
+			t.Errorf("lease %v: epoch %d ends at %d, %v; want epoch 0 and 1", c.leased, epoch, end, err)
+		}
+	}
+}

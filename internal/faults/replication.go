@@ -75,7 +75,7 @@ var replication = Area{Letter: "R", Title: "Replication", Faults: []Fault{
 		[]string{"replication.TestTraces", "replication/quorum.TestACopyOnAnotherDirectoryVotesOnceRecorded", "replication.TestPlantedStories", "replication/sim.TestRows", "e2e.TestChaosClusterQuorumInMemory"}},
 	{"R28", "a paused leader goes on after its successor was elected (stories 07, 16)",
 		"what it takes is not acknowledged to acks=all; it steps down, truncates and follows; nobody goes on asking it",
-		[]string{"replication.TestTraces", "replication.TestChangesOfRole", "e2e.TestChaosClusterZombieLeader", "e2e.TestChaosClusterRounds", "broker.TestLeaderPaused"}},
+		[]string{"replication.TestTraces", "replication.TestChangesOfRole", "e2e.TestChaosClusterZombieLeader", "e2e.TestChaosClusterZombieAlone", "e2e.TestChaosClusterRounds", "broker.TestLeaderPaused"}},
 	{"R29", "every replica is killed at once and they restart in any order",
 		"what acks=all was promised is kept by isr, sync and quorum: the page cache survives",
 		[]string{"replication/sim.TestRows", "e2e.TestChaosClusterAllKilled"}},
