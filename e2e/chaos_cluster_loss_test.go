@@ -30,7 +30,7 @@ func judge(t *testing.T, verdicts []chaos.Verdict, expect ...bool) {
 			t.Error(err)
 		}
 		if expect[i] && v.Lost == 0 {
-			t.Errorf("%s lost nothing: the fault did not bite, and the run is invalid", v.Name)
+			t.Errorf("%s lost nothing, and this fault is to cost it something: it came when nothing was at stake", v.Name)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestChaosClusterRoundsOnZooKeeper(t *testing.T) {
 // themselves, and where eligible leaders are kept. It is one of the longer proofs.
 func TestChaosClusterRoundsOfOtherRules(t *testing.T) {
 	if often(0, 1) == 0 {
-		t.Skip("one of the longer proofs: TIDEMARK_FULL=1 asks for it")
+		t.Skip("one of the longer proofs: make test-full runs it")
 	}
 	for seed, setting := range []string{"isr.update=zookeeper", "eligible.leader.replicas=true"} {
 		t.Run(setting, func(t *testing.T) {

@@ -79,7 +79,7 @@ func awaitEnsemble(t *testing.T, servers ...*zooKeeper) {
 // a record or an answer is lost (fault C18).
 func TestClusterOnAnEnsemble(t *testing.T) {
 	if os.Getenv("TIDEMARK_FULL") != "1" {
-		t.Skip("three Java machines; TIDEMARK_FULL=1 runs it")
+		t.Skip("three Java machines: make test-full runs it")
 	}
 	servers := newEnsemble(t, straight)
 	r := startRig(t, addressesOf(servers)+"/ensemble", "zookeeper.session.timeout.ms=10000")
@@ -172,7 +172,7 @@ func lag(t *testing.T, servers []*zooKeeper) time.Duration {
 // nothing that is not so any more.
 func TestChaosClusterLaggingStore(t *testing.T) {
 	if os.Getenv("TIDEMARK_FULL") != "1" {
-		t.Skip("three Java machines; TIDEMARK_FULL=1 runs it")
+		t.Skip("three Java machines: make test-full runs it")
 	}
 	servers := newLaggingEnsemble(t)
 	if late := lag(t, servers); late < behind/2 {

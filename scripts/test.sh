@@ -39,6 +39,7 @@ go_test() {
 fuzz() { scripts/fuzz.sh "$1" | tee "$logs/fuzzing"; }
 
 inner=$(go list ./... | grep -v '^tidemark/e2e')
+outer=$(go list ./e2e/... | grep -v '/ecosystem$') # that one is make test-ecosystem
 
 part "unit and conformance" go_test unit -timeout 15m $inner
 part "known-bad builds" go_test planted -tags planted ./replication ./replication/internal/scene ./coordinator/group ./coordinator/txn
@@ -52,7 +53,7 @@ fi
 # What tests of processes leave when they are killed goes with the logs. The others keep /tmp:
 # where go test knows a result it is bound to the name of that folder.
 mkdir "$logs/tmp"
-TMPDIR=$logs/tmp part "clients" go_test clients -count=1 -timeout 35m -parallel 3 -skip '^TestChaos' ./e2e/...
+TMPDIR=$logs/tmp part "clients" go_test clients -count=1 -timeout 35m -parallel 3 -skip '^TestChaos' $outer
 TMPDIR=$logs/tmp part "chaos" go_test chaos -count=1 -timeout 60m -run '^TestChaos' ./e2e
 [ "${FUZZTIME:-10s}" = 0 ] || part "fuzzing" fuzz "${FUZZTIME:-10s}"
 

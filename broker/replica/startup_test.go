@@ -202,7 +202,7 @@ func TestProgress(t *testing.T) {
 // and on the machine's file system.
 func TestStartOfTwoThousandPartitions(t *testing.T) {
 	if os.Getenv("TIDEMARK_FULL") == "" {
-		t.Skip("40,000 segment files; TIDEMARK_FULL=1 runs it (make test-full)")
+		t.Skip("40,000 segment files: make test-full runs it")
 	}
 	u := unclean{partitions: 2000, segments: 20, synced: 18, batches: 40}
 	dir := t.TempDir()

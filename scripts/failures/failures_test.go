@@ -35,6 +35,7 @@ func TestWhatFailedIsTold(t *testing.T) {
 			[3]string{"run", "TestA/one", ""}, [3]string{"run", "TestA/two", ""},
 			[3]string{"output", "TestA/two", "    a_test.go:3: fine\n"},
 			[3]string{"output", "TestA/one", "    a_test.go:2: got 1,"}, [3]string{"output", "TestA/one", " want 2\n        and why\n"},
+			[3]string{"output", "TestA/one", "    a_test.go:9: broker 1 said:\n"}, [3]string{"output", "TestA/one", "        much\n"},
 			[3]string{"output", "TestA/one", "    --- FAIL: TestA/one (0.00s)\n"},
 			[3]string{"pass", "TestA/two", ""}, [3]string{"fail", "TestA/one", ""},
 			[3]string{"output", "TestA", "--- FAIL: TestA (0.00s)\n"}, [3]string{"fail", "TestA", ""},
@@ -42,6 +43,8 @@ func TestWhatFailedIsTold(t *testing.T) {
 			`=== failed: clients: e2e TestA/one
     a_test.go:2: got 1, want 2
         and why
+    a_test.go:9: broker 1 said:
+        much
 === failures in short
 clients: e2e TestA/one
     a_test.go:2: got 1, want 2

@@ -73,10 +73,11 @@ func excerpt(lines []string) []string {
 var telling = regexp.MustCompile(`^\s*[\w/]+\.go:\d+: |^panic: |^fatal error: |^WARNING: DATA RACE|^[\w/.]+\.go:\d+:\d+: `)
 
 // reasons are the lines that tell most: the first telling ones, of too many also the
-// last, and where none tells the last lines.
+// last, and where none tells the last lines. One that ends with a colon only announces
+// what is not among them.
 func reasons(lines []string) (told []string) {
 	for _, line := range lines {
-		if telling.MatchString(line) {
+		if telling.MatchString(line) && !strings.HasSuffix(line, ":") {
 			told = append(told, line)
 		}
 	}
