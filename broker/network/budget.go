@@ -7,8 +7,8 @@ import "sync"
 // nothing waits for its first buffer until the budget has room. One that is in
 // the middle of a frame goes before those; and because many half-received
 // frames could fill the budget with none able to end, one of them at a time may
-// go beyond it. So memory is bounded by the limit plus one frame, and there is
-// always a frame that can end.
+// go beyond it. So memory is bounded by the limit plus one frame, which has two
+// buffers while it moves to a larger one, and there is always a frame that can end.
 type budget struct {
 	limit int64
 	stats *Stats
