@@ -43,6 +43,18 @@ func TestLeaderOfAnEarlierRegistration(t *testing.T) {
 	}
 }
 
+// leadTwo leads a partition of two replicas that has a record, and returns what the
+// other one asks once it has that.
+func (h *host) leadTwo() (*Partition, ReplicaFetch) {
+	h.t.Helper()
+	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, LeaderEpoch: 4, Replicas: []int32{1, 2}, ISR: Members(1, 2)}
+	if err := h.Apply([]State{state}).Err(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.append("t", 0, "a")
+	return h.Partition("t", 0), ReplicaFetch{Replica: 2, BrokerEpoch: -1, LeaderEpoch: 4, Offset: 1, LastEpoch: 4}
+}
+
 // TestFollowerOfALapsedLeader: a leader whose session may have ended, or was followed by
 // another, counts no follower: one that lost what it had when it asked would raise the
 // high watermark over what nobody else has.
@@ -55,15 +67,7 @@ func TestFollowerOfALapsedLeader(t *testing.T) {
 	h.o.BrokerEpoch, h.o.Lease = epoch.Load, lease.Load
 	h.open()
 	defer h.close()
-	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, LeaderEpoch: 4, Replicas: []int32{1, 2}, ISR: Members(1, 2)}
-	if err := h.Apply([]State{state}).Err(); err != nil {
-		t.Fatal(err)
-	}
-	p := h.Partition("t", 0)
-	if _, _, err := p.Append(testBatch("a"), 1, commitlog.Client); err != nil {
-		t.Fatal(err)
-	}
-	fetch := ReplicaFetch{Replica: 2, BrokerEpoch: -1, LeaderEpoch: 4, Offset: 1, LastEpoch: 4}
+	p, fetch := h.leadTwo()
 	for name, set := range map[string]func(lapsed bool){
 		"the lease has run out":   func(lapsed bool) { lease.Store(!lapsed) },
 		"registered another time": func(lapsed bool) { epoch.Store(map[bool]int64{true: 6, false: 5}[lapsed]) },
@@ -95,15 +99,7 @@ func TestALapsedLeaderDropsNobody(t *testing.T) {
 	h.o.Lease, h.o.ISR, h.o.LagTimeMax = lease.Load, &sets, 2*time.Second
 	h.open()
 	defer h.close()
-	state := State{Topic: "t", TopicID: [16]byte{1}, Leader: 1, LeaderEpoch: 4, Replicas: []int32{1, 2}, ISR: Members(1, 2)}
-	if err := h.Apply([]State{state}).Err(); err != nil {
-		t.Fatal(err)
-	}
-	p := h.Partition("t", 0)
-	if _, _, err := p.Append(testBatch("a"), 1, commitlog.Client); err != nil {
-		t.Fatal(err)
-	}
-	fetch := ReplicaFetch{Replica: 2, BrokerEpoch: -1, LeaderEpoch: 4, Offset: 1, LastEpoch: 4}
+	p, fetch := h.leadTwo()
 	pass := func(by time.Duration) {
 		h.clock.Advance(by)
 		p.tick()
