@@ -57,10 +57,11 @@ func (m *Manager) brokerEpoch() int64 {
 // leased reports whether this broker may still lead.
 func (m *Manager) leased() bool { return m.o.Lease == nil || m.o.Lease() }
 
-// inOffice reports whether nobody else can lead yet where l says that this broker does:
-// its session cannot have ended, and it was told so in that session.
-func (p *Partition) inOffice(l *leadership) bool {
-	return l.brokerEpoch == p.manager.brokerEpoch() && p.manager.leased()
+// outdated reports whether another may lead where this broker leads as far as it knows:
+// its session may have ended, or it was told so in an earlier one.
+func (p *Partition) outdated() bool {
+	l := p.lead.Load()
+	return l.leader == p.self && (l.brokerEpoch != p.manager.brokerEpoch() || !p.manager.leased())
 }
 
 // machineConfig is what the machine is configured with.

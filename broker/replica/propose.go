@@ -11,10 +11,8 @@ import (
 // its own refusals that its followers fall behind by, and were it the only one in sync
 // when its session ends, nobody could lead in its place.
 func (p *Partition) propose(e *replication.Effect) {
-	if !p.inOffice(p.lead.Load()) {
-		p.step(&replication.Event{
-			Kind: replication.ISRRefused, Now: p.manager.now(), LeaderEpoch: e.LeaderEpoch, PartitionEpoch: e.PartitionEpoch, Refusal: replication.NotApplied,
-		})
+	if p.outdated() {
+		p.refuse(e.LeaderEpoch, e.PartitionEpoch, replication.NotApplied)
 		return
 	}
 	p.proposals++
@@ -51,9 +49,7 @@ func (p *Partition) settle(q *Proposal, o *Outcome) {
 		p.traced.settled(q, o)
 	}
 	if o.Refusal != 0 {
-		p.step(&replication.Event{
-			Kind: replication.ISRRefused, Now: p.manager.now(), LeaderEpoch: q.LeaderEpoch, PartitionEpoch: q.PartitionEpoch, Refusal: o.Refusal,
-		})
+		p.refuse(q.LeaderEpoch, q.PartitionEpoch, o.Refusal)
 		return
 	}
 	p.step(&replication.Event{
@@ -69,4 +65,11 @@ func (p *Partition) settle(q *Proposal, o *Outcome) {
 	p.lead.Store(&l)
 	p.refreshAdmits()
 	p.changed = true
+}
+
+// refuse tells that a proposal came to nothing; stepping is held.
+func (p *Partition) refuse(leaderEpoch, partitionEpoch int32, why replication.Refusal) {
+	p.step(&replication.Event{
+		Kind: replication.ISRRefused, Now: p.manager.now(), LeaderEpoch: leaderEpoch, PartitionEpoch: partitionEpoch, Refusal: why,
+	})
 }

@@ -91,19 +91,10 @@ func (p *Partition) EndOffsetForEpoch(epoch int32) (found int32, end int64, err 
 		return epoch, p.log.LogEndOffset(), nil
 	}
 	found, end = p.log.EndOffsetForEpoch(epoch)
-	if found < 0 {
-		err = p.outdated()
+	if found < 0 && p.outdated() { // Who read what that one appended would take it for gone.
+		err = ErrNotLeader
 	}
 	return found, end, err
-}
-
-// outdated is ErrNotLeader where another may lead since: whoever has read what that one
-// appended must not hear from this one that it is gone.
-func (p *Partition) outdated() error {
-	if l := p.lead.Load(); l.leader == p.self && !p.inOffice(l) {
-		return ErrNotLeader
-	}
-	return nil
 }
 
 // ToHighWatermark makes DeleteRecords delete all that consumers could read.

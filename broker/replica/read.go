@@ -57,7 +57,7 @@ func (p *Partition) readable(r *ReadRequest) error {
 	switch {
 	case err != nil || r.Offset <= p.hw.Load():
 		return err
-	case r.Offset > p.log.LogEndOffset() && p.outdated() != nil:
+	case r.Offset > p.log.LogEndOffset() && p.outdated():
 		return ErrNotLeader
 	}
 	return p.undecided(r.Isolation)

@@ -63,7 +63,7 @@ func (p *Partition) FetchAsReplica(f *ReplicaFetch) ReplicaAnswer {
 	case p.offline():
 		a.Err = ErrStorage
 		return a
-	case p.outdated() != nil:
+	case p.outdated():
 		// Somebody else may lead already, and the follower may have lost since what it
 		// had when it asked: nobody is counted.
 		a.Err = ErrNotLeader
