@@ -133,7 +133,7 @@ func (c *Controller) writeStates(ctx context.Context, partitions []*partition, s
 		creations = append(creations, znode.NewPartition{TopicPartition: p.tp(), State: states[i]})
 	}
 	var n moved
-	defer func() { n.log(c.log) }()
+	defer n.log(c.log)
 	if len(creations) > 0 {
 		if err := c.o.Client.CreatePartitions(ctx, c.fence, creations); err != nil {
 			return c.topicsGone(err, fresh)
