@@ -139,13 +139,13 @@ const LeastAcked = 1000
 // within three sessions.
 func (t *Trial) Do(ctx context.Context, k Kind, random *rand.Rand) (f Fault, err error) {
 	f = Fault{Kind: k.String(), Moved: make([]bool, len(t.cells))}
-	if f.Broker, err = t.victim(ctx, k.Role, random); err != nil {
-		return f, err
-	}
 	for i := range t.cells { // one that lags could not lead
 		if err := t.AwaitInSync(ctx, i, len(t.rig.brokers)); err != nil {
 			return f, err
 		}
+	}
+	if f.Broker, err = t.victim(ctx, k.Role, random); err != nil {
+		return f, err
 	}
 	epochs, led := make([]int32, len(t.cells)), make([]int32, len(t.cells))
 	if f.AckedBefore, err = t.steady(ctx); err != nil {
