@@ -103,7 +103,7 @@ func TestChaosClusterPowerCuts(t *testing.T) {
 // once, so that only what they had no time to fetch may be missing: without the lease it
 // would be all of the time until another leads.
 func TestChaosClusterLeaderWithoutZooKeeper(t *testing.T) {
-	const perSecond, lastMs = 2000, 1000
+	const perSecond, lastMs = 2000, 500
 	r := openBeside(t, cluster.Options{})
 	trial := begin(t, r, 1, append(moderate(), chaos.Cell{Name: "acks1", Strategy: "isr", Acks: "1", PerSecond: perSecond})...)
 	fault, err := trial.Do(t.Context(), kindOf(t, "cut from ZooKeeper the leader"), rand.New(rand.NewPCG(3, 3)))
